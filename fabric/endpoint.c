@@ -50,20 +50,22 @@ bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
 static void tell_missing_lanes(const struct endpoint *endpoint)
 {
     const char *name = NULL;
-    bool said = !notice_first_of_host();
+    bool first = notice_first_of_host();
     int why = 0;
 
-    for (unsigned i = 0; !said && beowire_missing_lane(endpoint->transport, i, &name, &why) == 0;
+    for (unsigned i = 0; first && beowire_missing_lane(endpoint->transport, i, &name, &why) == 0;
          i++) {
-        bool frames = strncmp(name, "xdp/", 4) != 0;
-        said = why == -EPERM && frames; /* once for all that need it */
-        if (said) {
+        bool frames = strncmp(name, "packet/", 7) == 0 || strncmp(name, "tso/", 4) == 0;
+        if (why == -EPERM && frames) { /* of all that need it the same line, which is said once */
             notice(
                 FI_LOG_EP_CTRL,
                 "no permission for Ethernet frames (lane packet), so short messages go over UDP "
                 "and take longer; to allow it: `beowire-frames PROGRAM` where `beowire setup` has "
                 "put it, or root; to be content with it: FI_BEOWIRE_LANES=shm,udp");
-        } else if (why != -EADDRNOTAVAIL) {
+        } else if (why == -EOPNOTSUPP) {
+            notice(FI_LOG_EP_CTRL, "without %s, which this kernel does not have or refuses: %s",
+                   name, beowire_missing_lane_reason(endpoint->transport, i));
+        } else if (why != -EADDRNOTAVAIL && why != -ENOLINK) {
             notice(FI_LOG_EP_CTRL, "without the lane %s: %s", name,
                    beowire_missing_lane_reason(endpoint->transport, i));
         }

@@ -2,11 +2,11 @@
 #include "mr.h"
 
 #include "endpoint.h"
+#include "lane/entropy.h"
 #include "libfabric.h"
 #include "unsupported.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 #include <time.h>
 
 struct region {
@@ -131,17 +131,6 @@ static unsigned flags_of(const struct domain *domain, uint64_t access)
            (domain->mr_virtual ? BEOWIRE_MEMORY_VIRTUAL : 0u) | BEOWIRE_MEMORY_KEY;
 }
 
-/** One that nobody guesses. */
-static uint64_t new_key(void)
-{
-    uint64_t key = 0;
-
-    while (getrandom(&key, sizeof key, 0) != sizeof key) {
-        /* interrupted before the pool was ready: only early at boot */
-    }
-    return key;
-}
-
 static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attributes, uint64_t flags,
                       struct fid_mr **mr)
 {
@@ -163,12 +152,14 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attributes, uint
     region->fid.fid.ops = &mr_fid_ops;
     region->fid.mem_desc = region;
     region->domain = (struct domain *)(void *)fid;
-    region->fid.key = region->domain->mr_own_keys ? new_key() : attributes->requested_key;
+    region->fid.key = attributes->requested_key;
     region->base = attributes->mr_iov[0].iov_base;
     region->bytes = attributes->mr_iov[0].iov_len;
     region->flags = flags_of(region->domain, attributes->access);
-    int status = 0;
-    if ((region->flags & FOR_PEERS) != 0) {
+    /* One that nobody guesses. */
+    int status =
+        region->domain->mr_own_keys ? entropy_fill(&region->fid.key, sizeof region->fid.key) : 0;
+    if (status == 0 && (region->flags & FOR_PEERS) != 0) {
         domain_lock(region->domain);
         status = publish(region);
         domain_unlock(region->domain);

@@ -88,11 +88,15 @@ static int check_lanes(const char *lanes, const beowire_endpoint *endpoint, char
     const char *name = NULL;
     int reason = 0;
 
-    if (lanes == ALL_LANES || beowire_missing_lane(endpoint, 0, &name, &reason) != 0) {
-        return 0;
+    for (unsigned i = 0;
+         lanes != ALL_LANES && beowire_missing_lane(endpoint, i, &name, &reason) == 0; i++) {
+        if (reason != -EOPNOTSUPP) { /* else the lane is there, and does without something */
+            (void)snprintf(error, error_bytes, "%s: %s", name,
+                           beowire_missing_lane_reason(endpoint, i));
+            return reason;
+        }
     }
-    (void)snprintf(error, error_bytes, "%s: %s", name, beowire_missing_lane_reason(endpoint, 0));
-    return reason;
+    return 0;
 }
 
 static int open_endpoint(const char *lanes, const struct driver_options *driver_options,

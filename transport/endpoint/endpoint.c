@@ -8,24 +8,22 @@
 #include "endpoint/handle.h"
 #include "endpoint/lanes.h"
 #include "flow/proof.h"
+#include "lane/entropy.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t random_number(void *unused)
+/** The next random number of an endpoint. Once it is open, none of them takes a system call, which
+ *  might be refused. */
+static uint64_t random_number(void *context)
 {
-    uint64_t number = 0;
+    struct beowire_endpoint *endpoint = context;
 
-    (void)unused;
-    while (getrandom(&number, sizeof number, 0) != sizeof number) {
-        /* interrupted before the pool was ready: only early at boot */
-    }
-    return number;
+    return proof_number(endpoint->random_key, endpoint->random_count++);
 }
 
 /** So many sends have names of 15 bits (spare.h). */
@@ -57,13 +55,14 @@ static int read_options(const struct beowire_options *given, struct beowire_opti
     return 0;
 }
 
-/** A secret whose incarnation is not 0. */
-static void new_secret(uint8_t secret[ADDRESS_SECRET_BYTES])
+/** A secret whose incarnation is not 0. @return 0; a negative errno: nothing random is to be had.
+ */
+static int new_secret(uint8_t secret[ADDRESS_SECRET_BYTES])
 {
     do {
-        for (unsigned at = 0; at < ADDRESS_SECRET_BYTES; at += sizeof(uint64_t)) {
-            uint64_t number = random_number(NULL);
-            memcpy(secret + at, &number, sizeof number);
+        int status = entropy_fill(secret, ADDRESS_SECRET_BYTES);
+        if (status != 0) {
+            return status;
         }
         /* No snapshot has the time at which it is resumed. */
         struct timespec now[2] = {0};
@@ -71,6 +70,7 @@ static void new_secret(uint8_t secret[ADDRESS_SECRET_BYTES])
         clock_gettime(CLOCK_MONOTONIC, &now[1]);
         proof_mix_secret(secret, now, sizeof now);
     } while (proof_incarnation(secret) == 0 || !proof_secret_is_known(secret));
+    return 0;
 }
 
 static void own_address(const struct path_lanes *lanes, const uint8_t secret[ADDRESS_SECRET_BYTES],
@@ -106,15 +106,22 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .limits = &settings->message,
         .packet_bulk_rails = settings_packet_rails(settings, options->interface),
         .random = random_number,
+        .random_context = endpoint,
     };
     uint8_t secret[ADDRESS_SECRET_BYTES];
     uint16_t number = options->endpoint;
-    new_secret(secret);
+    int status = new_secret(secret);
+    if (status == 0) {
+        status = entropy_fill(endpoint->random_key, sizeof endpoint->random_key);
+    }
+    if (status != 0) {
+        return status;
+    }
     if (trace_file_open(&endpoint->trace, secure_getenv(TRACE_VARIABLE)) != 0) {
         return -EBADMSG; /* beowire_configuration_check() says why */
     }
-    int status = lanes_open(options, proof_incarnation(secret), &number, &core_options.lanes,
-                            &endpoint->missing);
+    status = lanes_open(options, proof_incarnation(secret), &number, &core_options.lanes,
+                        &endpoint->missing);
     if (status == 0) {
         if (settings->busy_poll_us != SETTINGS_AS_HOST) {
             lanes_busy_poll(&core_options.lanes, settings->busy_poll_us);

@@ -16,6 +16,7 @@
 #include "endpoint/ticks.h"
 #include "endpoint/trace_file.h"
 #include "endpoint/turn.h"
+#include "flow/proof.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -43,6 +44,8 @@ struct beowire_endpoint {
     struct crowd crowd;  /**< of this core */
     int status;          /**< of the lanes, as last asked */
     struct lanes_missing missing;
+    uint8_t random_key[PROOF_OWN_KEY_BYTES]; /**< of its random numbers ... */
+    uint64_t random_count;                   /**< ... of which there have been so many */
     struct stats stats;
     struct trace_file trace;
     struct keeper keeper;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lanes.h"
 
+#include "lane/entropy.h"
+#include "lane/interfaces.h"
 #include "lane/lane_type.h"
 #include "lane/queue_poll.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -146,7 +146,7 @@ static bool is_not_granted(int status)
     return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL ||
            status == -EAFNOSUPPORT || status == -ENOSYS || status == -ENOENT || status == -EUSERS ||
            status == -ENONET || status == -ENXIO || status == -ELIBBAD || status == -ENOPKG ||
-           status == -ENOBUFS;
+           status == -ENOBUFS || status == -ENOLINK;
 }
 
 static_assert(sizeof "packet/" - 1 + IF_NAMESIZE <= sizeof((struct lane *)0)->name,
@@ -159,40 +159,54 @@ static void name_lane(char *name, size_t bytes, unsigned kind, const char *inter
                    interface != NULL ? interface : "");
 }
 
-/** A frame that is not of Ethernet is not found by its number. */
-static void choose_number(uint16_t *number)
+/** A frame that is not of Ethernet is not found by its number. @return 0 or a negative errno. */
+static int choose_number(uint16_t *number)
 {
-    while (*number == 0) {
-        if (getrandom(number, sizeof *number, 0) != sizeof *number) {
-            *number = 0;
-        }
+    int status = 0;
+
+    while (status == 0 && *number == 0) {
+        status = entropy_fill(number, sizeof *number);
     }
+    return status;
 }
 
 static void note_missing(struct lanes_missing *missing, unsigned kind,
                          const struct lane_opening *opening, int status)
 {
     const struct lane_type *type = kinds[kind].type;
-    unsigned at = missing->count++;
-    char *reason = missing->at[at].reason;
+    struct lane_missing *added = missing_add(missing, status);
+    char better[LANES_REASON_BYTES] = "";
 
-    name_lane(missing->at[at].name, sizeof missing->at[0].name, kind, opening->interface);
-    missing->at[at].status = status;
-    if (type->explain == NULL || !type->explain(status, opening, reason, LANES_REASON_BYTES)) {
-        (void)snprintf(reason, LANES_REASON_BYTES, "%s", beowire_error(status));
+    if (added == NULL) {
+        return;
+    }
+    name_lane(added->name, sizeof added->name, kind, opening->interface);
+    if (type->explain != NULL && type->explain(status, opening, better, sizeof better)) {
+        memcpy(added->reason, better, sizeof added->reason);
     }
 }
 
 /** Is there a lane already, on this rail, that is in the place of what would be of this kind? */
-static bool has_place(const struct path_lanes *lanes, unsigned kind, unsigned rail)
+static bool has_place(const struct path_lanes *lanes, enum lane_kind kind, unsigned rail)
 {
     bool taken = false;
 
     for (unsigned i = 0; i < lanes->count; i++) {
         const struct lane *lane = lanes->lanes[i];
-        taken = taken || (!lane->of_host && lane->rail == rail && lane->kind == kinds[kind].kind);
+        taken = taken || (!lane->of_host && lane->rail == rail && lane->kind == kind);
     }
     return taken;
+}
+
+/** Opens one lane, unless that without which it is of no use could not be opened. */
+static int open_lane(struct lane_opening *opening, unsigned kind, const struct path_lanes *lanes,
+                     struct lane **lane)
+{
+    const struct lane_type *type = kinds[kind].type;
+
+    return type->beside != LANE_NONE && !has_place(lanes, type->beside, opening->rail)
+               ? -ENOLINK
+               : type->open(opening, lane);
 }
 
 /** Opens all lanes of a kind. @return 0; why one could not be opened, so that none is of use. */
@@ -205,13 +219,14 @@ static int open_kind(struct lane_opening *opening, unsigned kind, const struct n
     for (unsigned i = 0; i < count; i++) {
         opening->interface = of_rail ? interfaces->at[i] : NULL;
         opening->rail = (uint8_t)i;
-        if (of_rail && has_place(lanes, kind, i)) {
+        if (of_rail && has_place(lanes, kinds[kind].kind, i)) {
             continue;
         }
-        int status = kinds[kind].type->open(opening, &lanes->lanes[lanes->count]);
+        int status = open_lane(opening, kind, lanes, &lanes->lanes[lanes->count]);
         if (status == 0) {
             struct lane *lane = lanes->lanes[lanes->count++];
             name_lane(lane->name, sizeof lane->name, kind, opening->interface);
+            missing_add_lacks(missing, lane);
         } else if (!is_not_granted(status)) {
             return status;
         } else {
@@ -224,14 +239,15 @@ static int open_kind(struct lane_opening *opening, unsigned kind, const struct n
 /** Notes the network of each interface: of the first IPv4 address, which the lane udp has. */
 static void find_networks(const struct names *interfaces, struct path_lanes *lanes)
 {
-    struct ifaddrs *all = NULL;
+    struct interfaces listed;
 
-    if (getifaddrs(&all) != 0) {
+    if (interfaces_open(&listed) != 0) {
         return; /* then rails lead to those of the same number */
     }
     for (unsigned rail = 0; rail < interfaces->count; rail++) {
         struct rail_network *network = &lanes->networks[rail];
-        for (const struct ifaddrs *at = all; at != NULL && network->mask == 0; at = at->ifa_next) {
+        for (const struct ifaddrs *at = listed.all; at != NULL && network->mask == 0;
+             at = at->ifa_next) {
             const struct sockaddr_in *address = (const void *)at->ifa_addr;
             const struct sockaddr_in *mask = (const void *)at->ifa_netmask;
             if (strcmp(at->ifa_name, interfaces->at[rail]) == 0 && address != NULL &&
@@ -241,7 +257,7 @@ static void find_networks(const struct names *interfaces, struct path_lanes *lan
             }
         }
     }
-    freeifaddrs(all);
+    interfaces_close(&listed);
 }
 
 int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t *number,
@@ -282,8 +298,11 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
         return status;
     }
     find_networks(&interfaces, lanes);
-    choose_number(number);
-    return 0;
+    status = choose_number(number);
+    if (status != 0) {
+        lanes_close(lanes);
+    }
+    return status;
 }
 
 /** The descriptor of a lane of this rail by which the kernel may know the queue of its card.

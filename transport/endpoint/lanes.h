@@ -7,20 +7,7 @@
 
 #include "beowire.h"
 #include "core/path.h"
-
-/** Room for why a lane is missing. */
-#define LANES_REASON_BYTES 96
-
-/** Lanes that were wanted, and which the host did not grant: all may be, also those that are never
- *  there together (LANES_MAX). */
-struct lanes_missing {
-    unsigned count;
-    struct {
-        char name[sizeof((struct lane *)0)->name]; /**< as the lane would have it */
-        int status;                                /**< why not: a negative errno */
-        char reason[LANES_REASON_BYTES];           /**< the same in words */
-    } at[sizeof(struct lane_of_each)];
-};
+#include "endpoint/missing.h"
 
 /** Opens what `options->interface` and `options->lanes` ask for, in order of preference. A lane
  * that this process may not open (no CAP_NET_RAW), that has nothing to stand on (no IP address), or

@@ -2,10 +2,11 @@
 #include "nic.h"
 
 #include "endpoint/lanes.h"
+#include "lane/interfaces.h"
+#include "lane/socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/if_bridge.h>
 #include <linux/if_packet.h>
@@ -234,28 +235,29 @@ static int by_rank(const void *left_item, const void *right_item)
 
 size_t nic_list(struct nic nics[NIC_MAX])
 {
-    struct ifaddrs *entries = NULL;
+    struct interfaces listed;
     size_t count = 0;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = socket_control();
 
     if (fd < 0) {
+        errno = -fd;
         return 0;
     }
-    int error = getifaddrs(&entries) == 0 ? 0 : errno;
+    int error = -interfaces_open(&listed);
     if (error == 0) {
-        for (const struct ifaddrs *entry = entries; entry != NULL; entry = entry->ifa_next) {
+        for (const struct ifaddrs *entry = listed.all; entry != NULL; entry = entry->ifa_next) {
             if (count < NIC_MAX && describe(fd, entry, &nics[count])) {
                 count++;
             }
         }
-        for (const struct ifaddrs *entry = entries; entry != NULL; entry = entry->ifa_next) {
+        for (const struct ifaddrs *entry = listed.all; entry != NULL; entry = entry->ifa_next) {
             for (size_t i = 0; is_ip(entry) && i < count; i++) {
                 if (strcmp(nics[i].name, entry->ifa_name) == 0) {
                     note_ip(&nics[i], entry);
                 }
             }
         }
-        freeifaddrs(entries);
+        interfaces_close(&listed);
     }
     (void)close(fd);
     qsort(nics, count, sizeof *nics, by_rank);
@@ -283,17 +285,18 @@ static bool same_ip(const struct sockaddr *left, const struct sockaddr *right)
 
 static bool has_address(const struct nic *nic, const struct sockaddr *address)
 {
-    struct ifaddrs *entries = NULL;
+    struct interfaces listed;
     bool found = false;
 
-    if (getifaddrs(&entries) != 0) {
+    if (interfaces_open(&listed) != 0) {
         return false;
     }
-    for (const struct ifaddrs *entry = entries; entry != NULL && !found; entry = entry->ifa_next) {
+    for (const struct ifaddrs *entry = listed.all; entry != NULL && !found;
+         entry = entry->ifa_next) {
         found = entry->ifa_addr != NULL && strcmp(entry->ifa_name, nic->name) == 0 &&
                 same_ip(entry->ifa_addr, address);
     }
-    freeifaddrs(entries);
+    interfaces_close(&listed);
     return found;
 }
 

@@ -4,6 +4,7 @@
 #include "endpoint/endpoint.h"
 
 #include <errno.h>
+#include <string.h>
 
 int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
                     uint64_t *value)
@@ -123,7 +124,11 @@ const char *beowire_error(int status)
         return "this host has as many files open as it can";
     case -EINTR:
         return "interrupted by a signal";
+    case -ENOLINK:
+        return "the lane without which it is of no use is missing, too";
+    case -ENOSYS:
+        return "the kernel does not have it, or refuses it";
     default:
-        return "the system refused (see errno(3))";
+        return status < 0 ? strerror(-status) : "no known error";
     }
 }

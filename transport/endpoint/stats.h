@@ -110,9 +110,10 @@ struct stats_damage {
     uint64_t frames;
 };
 
-/** A lane that was wanted, and that the host did not grant. */
+/** A lane that was wanted, and that the host did not grant; or what one that is there does without.
+ */
 struct stats_missing {
-    char name[24];
+    char name[48];
     char reason[96];
 };
 
@@ -162,13 +163,13 @@ struct stats_file {
     struct stats_endpoint endpoint;
     struct stats_lane lanes[LANES_MAX];
     struct stats_damage damage[CORE_DAMAGED_LINKS];
-    struct stats_missing missing[sizeof(struct lane_of_each)];
+    struct stats_missing missing[sizeof(struct lane_of_each) + LANE_LACKS_MAX];
     struct stats_type types[FRAME_TYPES];
     struct stats_counter drops[STATS_DROPS];
     struct stats_counter counters[STATS_COUNTERS];
     struct stats_peer peers[STATS_PEERS];
 };
-static_assert(sizeof(struct stats_file) <= 69632, "pages of shared memory, most of them for peers");
+static_assert(sizeof(struct stats_file) <= 73728, "pages of shared memory, most of them for peers");
 
 /* ---- the endpoint's side --------------------------------------------------------------------- */
 

@@ -107,3 +107,12 @@ uint64_t proof_challenge(const uint8_t key[PROOF_OWN_KEY_BYTES], uint32_t own_ke
     (void)crypto_shorthash_siphash24(hash.bytes, (const uint8_t *)&of, sizeof of, key);
     return from_le64(hash) != 0 ? from_le64(hash) : 1;
 }
+
+uint64_t proof_number(const uint8_t key[PROOF_OWN_KEY_BYTES], uint64_t count)
+{
+    const le64 of = to_le64(count);
+    le64 hash;
+
+    (void)crypto_shorthash_siphash24(hash.bytes, of.bytes, sizeof of.bytes, key);
+    return from_le64(hash);
+}

@@ -61,4 +61,8 @@ void proof_nonce(const uint8_t key[PROOF_OWN_KEY_BYTES], uint32_t own_key,
  *  @param own_key of the connection @param lane its index */
 uint64_t proof_challenge(const uint8_t key[PROOF_OWN_KEY_BYTES], uint32_t own_key, unsigned lane);
 
+/** The `count`th of the random numbers that follow from a key (SipHash-2-4), which nobody else can
+ *  predict. */
+uint64_t proof_number(const uint8_t key[PROOF_OWN_KEY_BYTES], uint64_t count);
+
 #endif /* BEOWIRE_FLOW_PROOF_H */

@@ -510,14 +510,17 @@ BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
 
 /** One of the lanes that the endpoint's options allow and that could not be opened, by index from
  * 0: its name, such as "tso/eth0", and the reason. There was another lane, so the endpoint is open,
- * but some of its traffic takes a slower way. `beowire top` shows them, too.
+ * but some of its traffic takes a slower way. So it does where a lane that is open does without
+ * something that the kernel lacks or refuses: "UDP_GRO of udp/eth0", -EOPNOTSUPP. `beowire top`
+ * shows them, too.
  *
  * @param name gets static text of the endpoint's
  * @param reason gets -EPERM: this process lacks CAP_NET_RAW; -EUSERS: as many endpoints of the
  * interface have that lane as may; -EADDRNOTAVAIL: the interface cannot have it, or has no IP
  * address; -EAFNOSUPPORT: this kernel has no TIPC; -ENONET: TIPC has no network; of "verbs" -ENXIO:
  * there is no RDMA device that can be used; -ELIBBAD: no libibverbs; -ENOPKG: built without it;
- * -ENOBUFS: no room in the device, or too little memory may be locked; another negative errno:
+ * -ENOBUFS: no room in the device, or too little memory may be locked; -ENOLINK: the lane without
+ * which it is of no use could not be opened; another negative errno:
  * beowire_error() says each in a line
  * @return 0; -ENOENT: `index` is past the last; -EINVAL: NULL. */
 BEOWIRE_API int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index,

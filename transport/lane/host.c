@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host.h"
 
+#include "entropy.h"
 #include "shm_segment.h"
 #include "shm_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,10 +61,8 @@ int host_mark(uint64_t *mark)
     }
     shm_segment_unmap(memory, HOST_MARK_BYTES);
     close(file);
-    if (getrandom(mark, sizeof *mark, 0) != (ssize_t)sizeof *mark) {
-        return -errno;
-    }
-    return shm_socket_listen(*mark);
+    status = entropy_fill(mark, sizeof *mark);
+    return status != 0 ? status : shm_socket_listen(*mark);
 }
 
 bool host_sees(uint64_t mark)

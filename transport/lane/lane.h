@@ -237,6 +237,16 @@ struct lane_operations {
 };
 
 /** What every lane begins with. */
+/** What of the kernel a lane does without, since it lacks or refuses it. */
+struct lane_lack {
+    const char
+        *what; /**< as the kernel calls it, short: with the lane's name it is to fit in that */
+    const char *cost; /**< what comes of it, for people */
+};
+
+/** Of one lane at most. */
+#define LANE_LACKS_MAX 5
+
 struct lane {
     const struct lane_operations *operations;
     enum lane_kind kind;      /**< as frames name it: nobody asks it for anything else */
@@ -279,8 +289,18 @@ struct lane {
     bool verify; /**< frames whose checksum nobody else has looked at are to be looked at by the
                       lane, if it has one of its own; set by whoever opens it */
     uint64_t placed_frames; /**< came as expected, so their payload needed no copy */
-    char name[24];          /**< for people: its kind, and its interface if it has one, such as
-                                 "packet/eth0"; written by whoever opens it */
+    struct lane_lack lacks[LANE_LACKS_MAX]; /**< as long as it does not count: it works */
+    uint8_t lack_count;
+    char name[24]; /**< for people: its kind, and its interface if it has one, such as
+                        "packet/eth0"; written by whoever opens it */
 };
+
+/** Notes that the lane does without something. Both are static text. */
+static inline void lane_lacks(struct lane *lane, const char *what, const char *cost)
+{
+    if (lane->lack_count < LANE_LACKS_MAX) {
+        lane->lacks[lane->lack_count++] = (struct lane_lack){what, cost};
+    }
+}
 
 #endif /* BEOWIRE_LANE_LANE_H */

@@ -14,6 +14,7 @@
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -166,8 +167,9 @@ static unsigned send_many(struct packet_lane *packet, const struct lane_outgoing
         messages[i] = (struct mmsghdr){
             .msg_hdr = {.msg_iov = parts[i], .msg_iovlen = frames[i].payload_bytes > 0 ? 2 : 1}};
     }
-    int sent = sendmmsg(packet->socket, messages, count, MSG_DONTWAIT);
+    int sent = socket_send_all(packet->socket, messages, count);
     if (sent < 0) {
+        errno = -sent;
         return 0;
     }
     return (unsigned)sent;
@@ -372,17 +374,16 @@ static int map_ring(struct packet_lane *packet)
         .tp_frame_size = slot,
         .tp_frame_nr = packet->slots,
     };
-    int status = socket_set(packet->socket, SOL_PACKET, PACKET_VERSION, TPACKET_V2);
-    if (status != 0) {
-        return status;
+    if (socket_set(packet->socket, SOL_PACKET, PACKET_VERSION, TPACKET_V2) != 0) {
+        return -ENOSYS;
     }
     if (setsockopt(packet->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
-        return -errno;
+        return errno == ENOMEM ? -ENOBUFS : -ENOSYS;
     }
     void *ring = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                       packet->socket, 0);
     if (ring == MAP_FAILED) {
-        return -errno;
+        return errno == ENOMEM || errno == EAGAIN ? -ENOBUFS : -errno;
     }
     packet->ring = ring;
     packet->next = slot_at(packet, 0);
@@ -390,15 +391,17 @@ static int map_ring(struct packet_lane *packet)
     return 0;
 }
 
-static int tune_socket(const struct packet_lane *packet)
+static void tune_socket(struct packet_lane *packet)
 {
     /* No queueing discipline between us and the driver: TCP's queues are not ours to stand in. */
-    int status = socket_set(packet->socket, SOL_PACKET, PACKET_QDISC_BYPASS, 1);
-
-    if (status == 0) {
-        (void)socket_set_buffer(packet->socket, SO_SNDBUF, SEND_BUFFER_BYTES);
+    if (socket_set(packet->socket, SOL_PACKET, PACKET_QDISC_BYPASS, 1) != 0) {
+        lane_lacks(&packet->lane, "QDISC_BYPASS",
+                   "short messages wait in the interface's queue behind other traffic");
     }
-    return status;
+    if (!socket_sends_many(packet->socket)) {
+        lane_lacks(&packet->lane, "sendmmsg", "each frame takes a system call");
+    }
+    (void)socket_set_buffer(packet->socket, SO_SNDBUF, SEND_BUFFER_BYTES);
 }
 
 static int bind_to(int socket, int index, uint16_t protocol)
@@ -442,7 +445,7 @@ static int try_open(struct packet_lane *packet, const struct packet_lane_options
         status = map_ring(packet);
     }
     if (status == 0) {
-        status = tune_socket(packet);
+        tune_socket(packet);
     }
     return status != 0 ? status : bind_to(packet->socket, packet->index, options->ethertype);
 }
@@ -503,4 +506,27 @@ static int packet_open_for(struct lane_opening *opening, struct lane **lane)
     return status;
 }
 
-const struct lane_type packet_lane_type = {.open = packet_open_for};
+bool packet_explain(int status, const struct lane_opening *opening, char *text, size_t bytes)
+{
+    const char *why = NULL;
+
+    (void)opening;
+    switch (status) {
+    case -EAFNOSUPPORT:
+        why = "no packet sockets (AF_PACKET) for this process";
+        break;
+    case -ENOSYS:
+        why = "the kernel lacks or refuses PACKET_RX_RING, TPACKET_V2, PACKET_FANOUT or "
+              "PACKET_VNET_HDR";
+        break;
+    case -ENOBUFS:
+        why = "no memory for the frames that come (ulimit -v, memory.max)";
+        break;
+    default:
+        return false;
+    }
+    (void)snprintf(text, bytes, "%s", why);
+    return true;
+}
+
+const struct lane_type packet_lane_type = {.open = packet_open_for, .explain = packet_explain};

@@ -7,6 +7,7 @@
 #define BEOWIRE_LANE_PACKET_INTERNAL_H
 
 #include "lane/lane.h"
+#include "lane/lane_type.h"
 #include "lane/packet.h"
 #include "lane/queue_poll.h"
 
@@ -62,5 +63,8 @@ int packet_status(struct lane *lane);
 void packet_publish(const struct lane *lane, struct address_layout *address);
 int packet_reach(struct lane *lane, const struct address_layout *address, struct lane_address *to);
 void packet_busy_poll(struct lane *lane, uint32_t time_us, int by);
+
+/** As `explain` in lane_type.h, of what all lanes with packet(7) sockets need. */
+bool packet_explain(int status, const struct lane_opening *opening, char *text, size_t bytes);
 
 #endif /* BEOWIRE_LANE_PACKET_INTERNAL_H */

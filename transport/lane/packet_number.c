@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "packet_number.h"
 
+#include "entropy.h"
+
 #include <errno.h>
 #include <linux/if_packet.h>
-#include <sys/random.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 
 #define ATTEMPTS 4096
@@ -34,28 +36,36 @@ int packet_number_by_kernel(int socket)
     return group & UINT16_MAX;
 }
 
-static uint16_t random_number(void)
+/** Does the kernel know no such groups, or refuse them, whatever their number? */
+static bool is_unknown(int status)
 {
-    uint16_t number = 0;
+    return status == -ENOPROTOOPT || status == -ENOSYS || status == -EPERM || status == -EACCES;
+}
 
-    while (number == 0) {
-        if (getrandom(&number, sizeof number, 0) != sizeof number) {
-            number = 0;
-        }
-    }
-    return number;
+/** @return what says of a lane that the host does not have it (lane_type.h). */
+static int missing(int status)
+{
+    return status == -ENOPROTOOPT ? -ENOSYS : status;
 }
 
 int packet_number_reserve(int socket, uint16_t *number)
 {
     if (*number != 0) {
-        return take(socket, *number) == 0 ? 0 : -EADDRINUSE;
+        int status = take(socket, *number);
+        return status == 0 || is_unknown(status) ? missing(status) : -EADDRINUSE;
     }
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        uint16_t candidate = random_number();
-        if (take(socket, candidate) == 0) {
+        uint16_t candidate = 0;
+        int status = entropy_fill(&candidate, sizeof candidate);
+        if (status != 0) {
+            return status;
+        }
+        status = candidate != 0 ? take(socket, candidate) : -EADDRINUSE;
+        if (status == 0) {
             *number = candidate;
-            return 0;
+        }
+        if (status == 0 || is_unknown(status)) {
+            return missing(status);
         }
     }
     int chosen = packet_number_by_kernel(socket);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ping.h"
 
+#include "entropy.h"
 #include "socket.h"
 
 #include <netinet/in.h> /* before the kernel's headers: musl's yields to none */
@@ -11,7 +12,6 @@
 #include <netinet/icmp6.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /** Packets that are looked at in search of an answer: a raw socket also gets those of others. */
@@ -64,8 +64,7 @@ void ping_begin(struct ping *ping, const struct sockaddr *own, socklen_t own_byt
         return;
     }
     *ping = (struct ping){.begun = true};
-    ping->can_ask =
-        getrandom(ping->secret, sizeof ping->secret, GRND_NONBLOCK) == (ssize_t)sizeof ping->secret;
+    ping->can_ask = entropy_fill(ping->secret, sizeof ping->secret) == 0;
     ping->socket = socket(own->sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
     if (ping->socket < 0) {
         ping->socket = socket(own->sa_family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);

@@ -10,7 +10,9 @@
 #include "shm_socket.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -389,4 +391,12 @@ static int shm_open_for(struct lane_opening *opening, struct lane **lane)
     return shm_lane_open(&options, lane);
 }
 
-const struct lane_type shm_lane_type = {.open = shm_open_for};
+static bool shm_explain(int status, const struct lane_opening *opening, char *text, size_t bytes)
+{
+    (void)opening;
+    (void)snprintf(text, bytes, "no memfd_create(), epoll or unix sockets for this process: %s",
+                   strerror(-status));
+    return true;
+}
+
+const struct lane_type shm_lane_type = {.open = shm_open_for, .explain = shm_explain};

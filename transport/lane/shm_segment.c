@@ -11,6 +11,9 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
+/** MFD_NOEXEC_SEAL of Linux 6.3, whose headers older systems do not have. */
+#define NOEXEC_SEAL 0x0008U
+
 static int map(int file, size_t bytes, void **memory)
 {
     void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -27,6 +30,9 @@ int shm_segment_make(const char *name, size_t bytes, void **memory, int *file)
     int made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int status = 0;
 
+    if (made < 0 && errno == EACCES) { /* vm.memfd_noexec is 2: others than these are refused */
+        made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
+    }
     if (made < 0) {
         return -errno;
     }

@@ -11,6 +11,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+int socket_control(void)
+{
+    static const int families[] = {AF_UNIX, AF_INET, AF_INET6};
+    int made = -1;
+    int error = 0;
+
+    for (size_t i = 0; made < 0 && i < sizeof families / sizeof *families; i++) {
+        made = socket(families[i], SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        error = made < 0 && error == 0 ? errno : error;
+    }
+    return made < 0 ? -error : made;
+}
+
 int socket_read_interface(int socket, const char *name, struct socket_interface *interface)
 {
     struct ifreq request = {0};
@@ -45,10 +58,10 @@ int socket_read_interface(int socket, const char *name, struct socket_interface 
 int socket_find_interface(const char *name, unsigned *index)
 {
     struct socket_interface interface = {0};
-    int control = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int control = socket_control();
 
     if (control < 0) {
-        return -errno; /* if_nametoindex() would say that there is no such interface */
+        return control; /* if_nametoindex() would say that there is no such interface */
     }
     int status = socket_read_interface(control, name, &interface);
     (void)close(control);
@@ -102,7 +115,36 @@ int socket_filter(int socket, struct sock_filter *code, size_t count)
     if (setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
         return -errno;
     }
-    return socket_set(socket, SOL_SOCKET, SO_LOCK_FILTER, 1);
+    (void)socket_set(socket, SOL_SOCKET, SO_LOCK_FILTER, 1); /* what it lets in is checked again */
+    return 0;
+}
+
+static bool is_refused(int error)
+{
+    return error == ENOSYS || error == EPERM || error == EACCES;
+}
+
+int socket_send_all(int socket, struct mmsghdr *messages, unsigned count)
+{
+    if (count > 1) {
+        int sent = sendmmsg(socket, messages, count, MSG_DONTWAIT);
+        /* What is refused may be the messages, and not the call: then each is refused below. */
+        if (sent > 0 || (sent < 0 && !is_refused(errno))) {
+            return sent > 0 ? sent : -errno;
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        ssize_t bytes = sendmsg(socket, &messages[i].msg_hdr, MSG_DONTWAIT);
+        if (bytes < 0) {
+            return i > 0 ? (int)i : -errno;
+        }
+    }
+    return (int)count;
+}
+
+bool socket_sends_many(int socket)
+{
+    return sendmmsg(socket, NULL, 0, MSG_DONTWAIT) == 0 || !is_refused(errno);
 }
 
 int socket_take_error(int socket)

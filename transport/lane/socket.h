@@ -22,6 +22,10 @@ struct socket_interface {
     uint8_t mac[ETH_ALEN];
 };
 
+/** A socket that is good for nothing but asking about interfaces, by ioctl(2).
+ *  @return it, or a negative errno. */
+int socket_control(void);
+
 /** Asks the kernel by any socket of its network namespace.
  *  @return 0; -ENODEV: there is none of that name; -ENETDOWN; -EINVAL: too small an MTU for our
  *  frames; another negative errno. */
@@ -48,9 +52,18 @@ int socket_set(int socket, int level, int option, int value);
  *  that was allowed). */
 uint64_t socket_set_buffer(int socket, int option, int bytes);
 
-/** Lets in what a program of `count` instructions lets in, for good: the socket's owner cannot
- *  change it either. @return 0 or a negative errno. */
+/** Lets in what a program of `count` instructions lets in, for good (from Linux 3.9 on): the
+ *  socket's owner cannot change it either. @return 0 or a negative errno. */
 int socket_filter(int socket, struct sock_filter *code, size_t count);
+
+struct mmsghdr;
+
+/** Sends messages, in one system call where sendmmsg(2) is allowed. Never waits.
+ *  @return how many were taken, at least 1; a negative errno: none was. */
+int socket_send_all(int socket, struct mmsghdr *messages, unsigned count);
+
+/** Is sendmmsg(2) allowed? */
+bool socket_sends_many(int socket);
 
 /** Takes the error that the kernel keeps for the socket, which it says once.
  *  @return 0 or a positive errno. */

@@ -3,6 +3,7 @@
 #include "tipc.h"
 
 #include "frame/address_layout.h"
+#include "lane/entropy.h"
 #include "lane/lane_type.h"
 #include "lane/socket.h"
 #include "lane/tipc_internal.h"
@@ -13,7 +14,6 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,15 +83,8 @@ static void load(struct shipment *shipment, const struct lane_outgoing *frames, 
 /** @return how many messages went, or a negative errno. */
 static int ship(struct tipc_lane *tipc, struct shipment *shipment, unsigned count)
 {
-    ssize_t sent;
-
     tipc->lane.sent_calls++;
-    if (count == 1) {
-        sent = sendmsg(tipc->socket, &shipment->messages[0].msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
-    } else {
-        sent = sendmmsg(tipc->socket, shipment->messages, count, MSG_DONTWAIT);
-    }
-    return sent < 0 ? -errno : (int)sent;
+    return socket_send_all(tipc->socket, shipment->messages, count);
 }
 
 /** The link to that host has as much as it takes for now. */
@@ -237,10 +230,8 @@ static int set_up(struct tipc_lane *tipc)
         return status;
     }
     tipc->lane.capacity_bytes = enlarge_buffer(tipc->socket) / LANE_BULK_BUFFER_SHARE;
-    if (getrandom(tipc->secret, sizeof tipc->secret, 0) != (ssize_t)sizeof tipc->secret) {
-        return -EIO;
-    }
-    return tipc_receive_open(tipc);
+    status = entropy_fill(tipc->secret, sizeof tipc->secret);
+    return status != 0 ? status : tipc_receive_open(tipc);
 }
 
 int tipc_lane_open(struct lane **lane)

@@ -3,6 +3,7 @@
 
 #include "frame/address_layout.h"
 #include "lane/lane_type.h"
+#include "lane/packet_internal.h"
 #include "lane/tso_internal.h"
 #include "lane/tso_place.h"
 
@@ -244,4 +245,5 @@ static int tso_open_for(struct lane_opening *opening, struct lane **lane)
 }
 
 /** Beside DATA something has to carry the rest, to the same address. */
-const struct lane_type tso_lane_type = {.open = tso_open_for, .beside = LANE_PACKET};
+const struct lane_type tso_lane_type = {
+    .open = tso_open_for, .beside = LANE_PACKET, .explain = packet_explain};

@@ -4,14 +4,15 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
+#include "lane/interfaces.h"
 #include "lane/lane_type.h"
 #include "lane/socket.h"
 #include "lane/udp_internal.h"
 #include "tuning.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
 #include <netinet/udp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -196,13 +197,14 @@ static bool is_usable(const struct sockaddr *address)
 /** Finds the address of the interface that the socket will have. */
 static int find_address(struct udp_lane *udp, uint16_t port, union udp_sockaddr *own)
 {
-    struct ifaddrs *all = NULL;
-    int status = -EADDRNOTAVAIL;
+    struct interfaces interfaces;
+    int status = interfaces_open(&interfaces);
 
-    if (getifaddrs(&all) != 0) {
-        return -errno;
+    if (status != 0) {
+        return status;
     }
-    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next) {
+    status = -EADDRNOTAVAIL;
+    for (const struct ifaddrs *at = interfaces.all; at != NULL; at = at->ifa_next) {
         if (strcmp(at->ifa_name, udp->interface) != 0 || !is_usable(at->ifa_addr)) {
             continue;
         }
@@ -219,7 +221,7 @@ static int find_address(struct udp_lane *udp, uint16_t port, union udp_sockaddr 
             status = 0;
         }
     }
-    freeifaddrs(all);
+    interfaces_close(&interfaces);
     return status;
 }
 
@@ -262,15 +264,20 @@ int udp_pin(struct udp_lane *udp, bool pinned)
     return pin(udp, udp->socket, pinned);
 }
 
-int udp_tune_sending(const struct udp_lane *udp, int socket)
+static int hear_errors(const struct udp_lane *udp, int socket)
 {
     bool v4 = udp->family == AF_INET;
 
+    return socket_set(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
+}
+
+int udp_tune_sending(const struct udp_lane *udp, int socket)
+{
     /* Out through this interface, also if another is on the same network; in from any, so that
      * endpoints of one host reach each other (SO_BINDTODEVICE would not let them). */
     int status = pin(udp, socket, true);
     if (status == 0) {
-        status = socket_set(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
+        status = hear_errors(udp, socket);
     }
     if (status == 0) {
         (void)socket_set_buffer(socket, SO_SNDBUF, LANE_BULK_BUFFER_BYTES);
@@ -278,20 +285,43 @@ int udp_tune_sending(const struct udp_lane *udp, int socket)
     return status;
 }
 
-static int tune_socket(struct udp_lane *udp)
+/** A kernel without it would send a train as one datagram, and not complain. */
+static bool can_segment(const struct udp_lane *udp)
 {
-    int status = udp_tune_sending(udp, udp->socket);
+    int bytes = 0;
+    socklen_t length = sizeof bytes;
 
+    return getsockopt(udp->socket, SOL_UDP, UDP_SEGMENT, &bytes, &length) == 0;
+}
+
+/** What of it the kernel does not have, the lane does without. */
+static void tune_socket(struct udp_lane *udp)
+{
+    struct lane *lane = &udp->lane;
+
+    if (udp_pin(udp, true) != 0) {
+        lane_lacks(lane, "UNICAST_IF", "the routes say by which interface frames leave");
+    }
     udp->pinned = true;
-    if (status == 0) {
-        status = socket_set(udp->socket, SOL_UDP, UDP_GRO, 1);
+    udp->deaf = hear_errors(udp, udp->socket) != 0;
+    if (udp->deaf) {
+        lane_lacks(lane, "RECVERR", "that a peer has ended is known only by its silence");
     }
-    if (status != 0) {
-        return status;
+    if (socket_set(udp->socket, SOL_UDP, UDP_GRO, 1) != 0) {
+        lane_lacks(lane, "UDP_GRO", "each frame that comes takes a system call");
     }
-    udp->lane.capacity_bytes =
+    udp->never_segments = !can_segment(udp);
+    if (udp->never_segments) {
+        lane->takes_trains = false;
+        lane->bulk = LANE_BULK_FRAMES;
+        lane_lacks(lane, "UDP_SEGMENT", "each frame takes a way through the kernel of its own");
+    }
+    if (!socket_sends_many(udp->socket)) {
+        lane_lacks(lane, "sendmmsg", "each train of frames takes a system call");
+    }
+    (void)socket_set_buffer(udp->socket, SO_SNDBUF, LANE_BULK_BUFFER_BYTES);
+    lane->capacity_bytes =
         socket_set_buffer(udp->socket, SO_RCVBUF, LANE_BULK_BUFFER_BYTES) / LANE_BULK_BUFFER_SHARE;
-    return 0;
 }
 
 static int set_up(struct udp_lane *udp, const struct udp_lane_options *options)
@@ -317,9 +347,7 @@ static int set_up(struct udp_lane *udp, const struct udp_lane_options *options)
     }
     status = read_interface(udp);
     if (status == 0) {
-        status = tune_socket(udp);
-    }
-    if (status == 0) {
+        tune_socket(udp);
         status = udp_receive_open(udp);
     }
     if (status != 0) {
@@ -370,4 +398,14 @@ static int udp_open_for(struct lane_opening *opening, struct lane **lane)
     return udp_lane_open(&options, lane);
 }
 
-const struct lane_type udp_lane_type = {.open = udp_open_for};
+static bool udp_explain(int status, const struct lane_opening *opening, char *text, size_t bytes)
+{
+    (void)opening;
+    if (status == -EADDRNOTAVAIL) {
+        return false;
+    }
+    (void)snprintf(text, bytes, "no UDP sockets for this process: %s", strerror(-status));
+    return true;
+}
+
+const struct lane_type udp_lane_type = {.open = udp_open_for, .explain = udp_explain};

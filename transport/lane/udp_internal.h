@@ -51,9 +51,11 @@ struct udp_lane {
     sa_family_t family;
     char interface[IF_NAMESIZE];
     struct lane_address own;
-    bool loops;     /* the address is of this host only */
-    unsigned index; /* of the interface */
-    bool pinned;    /* frames leave through it, and not where the routes lead */
+    bool loops;          /* the address is of this host only */
+    unsigned index;      /* of the interface */
+    bool never_segments; /* the kernel cannot cut what is sent */
+    bool deaf;           /* it does not say what ICMP says */
+    bool pinned;         /* frames leave through it, and not where the routes lead */
     uint8_t neighbours[UDP_NEIGHBOURS_MAX][16]; /* addresses of this host's other interfaces */
     unsigned neighbour_count;
     struct udp_shortcut shortcuts[UDP_SHORTCUTS];

@@ -123,15 +123,8 @@ static void load(struct shipment *shipment, const struct way *way,
 /** @return how many messages went, or a negative errno. */
 static int ship(struct udp_lane *udp, int socket, struct shipment *shipment)
 {
-    ssize_t sent;
-
     udp->lane.sent_calls++;
-    if (shipment->count == 1) {
-        sent = sendmsg(socket, &shipment->messages[0].msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
-    } else {
-        sent = sendmmsg(socket, shipment->messages, shipment->count, MSG_DONTWAIT);
-    }
-    return sent < 0 ? -errno : (int)sent;
+    return socket_send_all(socket, shipment->messages, shipment->count);
 }
 
 static bool is_full(int error)
@@ -213,13 +206,13 @@ unsigned udp_send(struct lane *lane, const struct lane_address *to,
     struct udp_lane *udp = udp_of(lane);
     struct shipment shipment;
     struct way way;
-    bool segment = udp->unsegmented_calls == 0;
+    bool segment = !udp->never_segments && udp->unsegmented_calls == 0;
     unsigned offered = count;
     unsigned taken = 0;
     unsigned attempts = 0;
 
     find_way(udp, to, &way);
-    udp->unsegmented_calls -= !segment;
+    udp->unsegmented_calls -= udp->unsegmented_calls > 0;
     count = count < TRAIN_FRAMES_MAX ? count : TRAIN_FRAMES_MAX;
     while (taken < count) {
         load(&shipment, &way, &frames[taken], count - taken, segment);

@@ -130,9 +130,21 @@ static void proof_mix_secret__same_random_numbers_do_not_make_the_same_secret(vo
     assert_false(proof_secrets_equal(a, c));
 }
 
+static void proof_number__each_key_has_its_own(void **state)
+{
+    const uint8_t a[PROOF_OWN_KEY_BYTES] = {1};
+    const uint8_t b[PROOF_OWN_KEY_BYTES] = {2};
+
+    (void)state;
+    assert_int_equal(proof_number(a, 7), proof_number(a, 7));
+    assert_int_not_equal(proof_number(a, 7), proof_number(a, 8));
+    assert_int_not_equal(proof_number(a, 7), proof_number(b, 7));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proof_number__each_key_has_its_own),
         cmocka_unit_test(proof_mix_secret__same_random_numbers_do_not_make_the_same_secret),
         cmocka_unit_test(proof_incarnation__as_documented),
         cmocka_unit_test(proof_write__as_documented),

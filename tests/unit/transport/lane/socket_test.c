@@ -4,6 +4,7 @@
 
 #include "frame/frame.h"
 #include "namespace.h"
+#include "refused.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -254,9 +256,77 @@ static void socket_interface_works__up_and_with_a_carrier(void **state)
     close(any);
 }
 
+/** Three datagrams over loopback, in one go if that is allowed. */
+static bool three_arrive(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof to;
+    int receiver = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct mmsghdr messages[3] = {0};
+    struct iovec parts[3];
+    char digits[] = "123";
+    char got[4] = "";
+
+    if (bind(receiver, (const struct sockaddr *)&to, sizeof to) != 0 ||
+        getsockname(receiver, (struct sockaddr *)&to, &length) != 0) {
+        return false;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        parts[i] = (struct iovec){&digits[i], 1};
+        messages[i].msg_hdr = (struct msghdr){
+            .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &parts[i], .msg_iovlen = 1};
+    }
+    bool all = socket_send_all(sender, messages, 3) == 3;
+    for (unsigned i = 0; all && i < 3; i++) {
+        all = recv(receiver, &got[i], 1, MSG_DONTWAIT) == 1;
+    }
+    close(receiver);
+    close(sender);
+    return all && strcmp(got, digits) == 0;
+}
+
+static bool three_arrive_one_by_one(void)
+{
+    int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    return !socket_sends_many(any) && three_arrive();
+}
+
+static bool can_ask(void)
+{
+    unsigned index = 0;
+
+    return socket_find_interface("end0", &index) == 0 && index > 0;
+}
+
+static void socket_send_all__also_without_sendmmsg(void **state)
+{
+    const struct refused old = {SYS_sendmmsg, ENOSYS, 0, 0};
+    const struct refused sandbox = {SYS_sendmmsg, EPERM, 0, 0};
+    int any = open_udp();
+
+    (void)state;
+    assert_true(socket_sends_many(any));
+    close(any);
+    assert_true(three_arrive());
+    assert_true_without(&old, 1, three_arrive_one_by_one);
+    assert_true_without(&sandbox, 1, three_arrive_one_by_one);
+}
+
+static void socket_control__without_unix_sockets(void **state)
+{
+    const struct refused no_unix = {SYS_socket, EAFNOSUPPORT, 1, AF_UNIX};
+
+    (void)state;
+    assert_true_without(&no_unix, 1, can_ask);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(socket_send_all__also_without_sendmmsg),
+        cmocka_unit_test(socket_control__without_unix_sockets),
         cmocka_unit_test(socket_read_interface__says_what_it_is),
         cmocka_unit_test(socket_find_interface__or_why_not),
         cmocka_unit_test(socket_read_interface__none_for_us),
