@@ -7,8 +7,8 @@ theirs. Both do what a shell's `>` would, but whole or not at all:
 - A link is followed, and stays. Only the kernel's rules limit that (fs.protected_symlinks).
 - A regular file keeps its name, mode and owner. Its new content is written beside it, reaches the
   disk, and takes its place by a rename. Where that cannot be (the directory is closed to us, the
-  owner could not be kept, the file is mounted there), it is written in place once its space is
-  reserved.
+  owner could not be kept, the file is mounted there), or would part it from its other names or its
+  access list, it is written in place once its space is reserved.
 - Devices, pipes, sockets and descriptors (/dev/stdout, /dev/fd/N) are written to as they are.
 
 `write_whole()` is for files of our own: no link of that name is followed, nor anything but a
@@ -209,8 +209,14 @@ def _target(path: Path) -> tuple[Path, os.stat_result | None]:
         found = path.stat()
     except FileNotFoundError:
         return target, None
-    if not os.path.samestat(found, target.lstat()):  # another process's descriptor, for instance
-        raise OSError(errno.ESTALE, "the link's target has no name: name a file")
+    if not stat.S_ISREG(found.st_mode):
+        return path, found  # another process's descriptor of a pipe has no other name
+    try:
+        named = target.lstat()
+    except FileNotFoundError:
+        named = None
+    if named is None or not os.path.samestat(found, named):
+        raise OSError(errno.ESTALE, "the file that it leads to has no name any more: name another")
     return target, found
 
 
@@ -220,12 +226,22 @@ def _write_file(target: Path, found: os.stat_result | None, data: bytes) -> None
         return
     if not os.access(target, os.W_OK, effective_ids=True):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if found.st_nlink > 1 or _has_access_list(target):
+        _write_in_place(target, data)
+        return
     try:
         _rename_over(target, data, 0o600, found)
     except OSError as error:
         if error.errno not in _NO_RENAME:
             raise
         _write_in_place(target, data)
+
+
+def _has_access_list(path: Path) -> bool:
+    """A new file would lack it, and give the group the rights that are the most in it."""
+    with suppress(OSError):
+        return "system.posix_acl_access" in os.listxattr(path)
+    return False
 
 
 def _rename_over(path: Path, data: bytes, mode: int, kept: os.stat_result | None) -> None:

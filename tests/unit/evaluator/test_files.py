@@ -281,6 +281,38 @@ def test_write_named__where_no_rename_can_be_the_file_is_written_in_place(
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
+def test_write_named__a_file_of_two_names_keeps_both(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("a longer text than the next")
+    os.link(tmp_path / "one", tmp_path / "two")
+    files.write_named(tmp_path / "one", "after")
+    assert (tmp_path / "two").read_text() == "after"
+
+
+def test_write_named__a_file_keeps_its_access_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("a longer text than the next")
+    before = path.stat().st_ino
+    monkeypatch.setattr(os, "listxattr", lambda _: ["system.posix_acl_access"])
+    files.write_named(path, "after")
+    assert (path.read_text(), path.stat().st_ino) == ("after", before)
+
+
+def test_write_named__descriptors_of_another_process(tmp_path: Path) -> None:
+    with (tmp_path / "gone").open("w", encoding="utf-8") as gone:
+        (tmp_path / "gone").unlink()
+        process = subprocess.Popen(
+            ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=gone
+        )
+    its = Path(f"/proc/{process.pid}/fd")
+    files.refuse_unwritable(its / "0")
+    files.write_named(its / "0", "to a pipe")
+    with pytest.raises(BeowireError, match="it leads to has no name any more: name another"):
+        files.write_named(its / "2", "to a file that is gone")
+    assert process.communicate(timeout=60)[0] == b"to a pipe"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes root: files of another user")
 def test_write_named__the_owner_stays(tmp_path: Path) -> None:
     path = tmp_path / "file"
