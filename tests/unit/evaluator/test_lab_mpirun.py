@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -122,9 +123,12 @@ def test_run__ctrl_c_is_said_whatever_the_launcher_makes_of_it(
 
     def send() -> None:
         (tmp_path / "ready").read_text()  # it is under way
+        while signal.getsignal(number) is before:  # who waits for it may not be yet
+            time.sleep(0.001)
         os.kill(os.getpid(), number)
 
     monkeypatch.setattr(mpirun, "prepared", prepared)
+    before = signal.getsignal(number)
     sender = threading.Thread(target=send)
     sender.start()
     found = 0
