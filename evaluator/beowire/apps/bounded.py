@@ -29,6 +29,9 @@ _LOOK_S = 0.5
 #: prctl(2)
 _PR_SET_CHILD_SUBREAPER = 36
 
+#: Daemons that outlived the run in which they were made.
+_adopted: set[int] = set()
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -90,18 +93,20 @@ def run(
 @contextmanager
 def _adopting() -> Iterator[None]:
     """Daemons that a launcher makes (Open MPI 4's on each node) are ours: what they use is not
-    others' (others.py), and none is left unreaped."""
-    before = {child.pid for child in psutil.Process().children()}
+    others' (others.py). Those that have ended are reaped; who ends later is by the next run."""
+    before = {child.pid for child in psutil.Process().children()} - _adopted
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         yield
     finally:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        _adopted.clear()
         for child in psutil.Process().children():
             if child.pid not in before:
                 with suppress(ChildProcessError):
-                    os.waitpid(child.pid, os.WNOHANG)
+                    if os.waitpid(child.pid, os.WNOHANG)[0] == 0:
+                        _adopted.add(child.pid)
 
 
 def _wait(process: "subprocess.Popen[bytes]", seconds: float, files: Sequence[IO[bytes]]) -> str:

@@ -4,7 +4,7 @@
     python3 -I -S pin.py CORE,CORE,... PROGRAM [ARGUMENT...]
 
 No shell does this, for it would drop variables that are none of its own, such as the functions that
-bash exports. It imports nothing of this package, so that it starts in a few milliseconds.
+bash exports. It imports nothing of this package, which would take each rank longer than the rest.
 """
 
 import os

@@ -69,7 +69,7 @@ def test_run__a_signal_ends_it(tmp_path: Path) -> None:
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-def test_run__daemons_of_the_launcher_are_ours_and_are_reaped(tmp_path: Path) -> None:
+def test_run__daemons_of_the_launcher_are_ours(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "go")
     os.mkfifo(tmp_path / "said")
     # The shell in brackets has ended when the next command begins.
@@ -77,3 +77,17 @@ def test_run__daemons_of_the_launcher_are_ours_and_are_reaped(tmp_path: Path) ->
     script = f'cd {tmp_path}; (sh -c "{daemon}" &); echo > go; cat said'
     ended = bounded.run(["sh", "-c", script], os.environ, LONG_S, Interrupts())
     assert (ended.status, ended.output.strip()) == (0, str(os.getpid()))
+
+
+def test_run__a_daemon_that_ends_after_its_run_is_reaped_by_the_next(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "go")
+    os.mkfifo(tmp_path / "pid")
+    daemon = "echo \\$\\$ > pid; read go < go"
+    # Its output is not the launcher's: nobody waits for it.
+    ended = run(f'cd {tmp_path}; (sh -c "{daemon}" > /dev/null 2>&1 &); cat pid')
+    daemon_pid = int(ended.output)
+    (tmp_path / "go").write_text("\n")
+    os.waitid(os.P_PID, daemon_pid, os.WEXITED | os.WNOWAIT)
+    run(":")
+    with pytest.raises(ProcessLookupError):
+        os.kill(daemon_pid, 0)
