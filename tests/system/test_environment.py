@@ -109,9 +109,11 @@ def test_mpirun__on_the_launchers_node_all_that_the_caller_has(
 
 
 def test_speedup__all_that_the_caller_has(tmp_path: Path) -> None:
-    """Over memory all ranks are on the launcher's node, each pinned to its core."""
+    """Over memory all ranks are on the launcher's node, each pinned to its core. What takes the
+    time of their parts is loaded into them."""
     program = ["sh", "-c", KEEPS, str(tmp_path / "rank")]
     ways = ["--over", "shm", "--repeat", "1"]
     beowire("speedup", "--lab", "--mpi", "openmpi4", *ways, "--", *program)
     for found in ranks(tmp_path / "rank"):
+        assert found.pop(b"LD_PRELOAD").endswith(b"/libapps-phases.so")
         assert_handed_on(found)
