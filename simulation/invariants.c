@@ -242,7 +242,8 @@ static void check_core(struct cluster *cluster, const struct core *core)
                      layer->chunk_count + layer->chunks_added);
     }
     cluster->chunks_peak = held_in_all > cluster->chunks_peak ? held_in_all : cluster->chunks_peak;
-    if (shared + layer->chunks_shared != MESSAGE_CHUNKS + layer->chunks_added ||
+    if (shared + layer->chunks_shared + layer->chunks_unmade !=
+            MESSAGE_CHUNKS + layer->chunks_added ||
         ready != layer->ready_peers) {
         cluster_fail(cluster, "%u shared chunks used, %u left; %u peers ready of %u", shared,
                      layer->chunks_shared, layer->ready_peers, ready);

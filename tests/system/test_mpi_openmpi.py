@@ -98,6 +98,16 @@ def test_within_one_node__through_memory(lab: MakeLab, tmp_path: Path) -> None:
     assert_goes_through_memory(lab(), tmp_path / "output")
 
 
+def test_little_address_space(lab: MakeLab) -> None:
+    """Open MPI itself has half of it; what is reserved and never used counts, too (setrlimit(2))."""
+    mpi = lab()
+    for ranks in (2, 4):
+        limited = ("sh", "-c", 'ulimit -v 400000; exec "$0" "$@"')
+        done = mpi.run("matched", "collectives", ranks=ranks, before=limited)
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        assert f"mpi_check: collectives is right on {ranks} ranks" in done.stdout
+
+
 def test_lost_frames(lab: MakeLab) -> None:
     lab("--loss", "0.1%").check(*CHECKS, ranks=4)
 

@@ -283,7 +283,8 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
     struct core_peer *added =
         calloc(1, sizeof *added + core->options.lanes.count * (size_t)MESSAGE_PATH_BYTES);
-    if (added == NULL) {
+    if (added == NULL || !message_admits(&core->messages, core->peer_count + 1)) {
+        free(added);
         return -ENOMEM;
     }
     uint32_t index = core->peer_count++;

@@ -14,10 +14,11 @@ struct inbound *inbound_take(struct message_layer *layer)
     struct inbound *inbound;
 
     if (list_is_empty(&layer->free_inbounds)) {
-        /* There is one for every message that a chunk can hold, and for every receive. */
+        /* There is one for every receive, and with the chunks for every message that these hold. */
         inbound = layer->inbounds_used < layer->inbound_count
-                      ? &layer->inbounds[layer->inbounds_used++]
+                      ? &layer->inbounds[layer->inbounds_used]
                       : spare_inbound(layer);
+        layer->inbounds_used++;
     } else {
         inbound = LIST_ENTRY(layer->free_inbounds.next, struct inbound, arrival);
         list_remove(&inbound->arrival);
@@ -84,8 +85,8 @@ struct chunk *chunk_take(struct message_layer *layer)
         layer->free_chunks = chunk->next;
     } else {
         assert(layer->chunks_used < layer->chunk_count); /* the frame had credit */
-        chunk = &layer->chunks[layer->chunks_used];
-        chunk->data = layer->chunk_memory + (size_t)layer->chunks_used++ * layer->chunk_bytes;
+        chunk = spare_chunk(layer);
+        layer->chunks_used++;
     }
     chunk->next = NULL;
     return chunk;

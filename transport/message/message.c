@@ -17,23 +17,12 @@
 /** Slim frames: a few windows' worth of references to users' buffers. */
 #define SLIM_FRAMES (16 * FLOW_WINDOW_FRAMES)
 
-static int make_chunks(struct message_layer *layer, uint32_t chunk_bytes)
+static int make_chunks(struct message_layer *layer)
 {
-    layer->chunks = calloc(layer->chunk_count, sizeof *layer->chunks);
-    if (layer->chunks == NULL) {
-        return -ENOMEM;
-    }
-    size_t bytes = (size_t)layer->chunk_count * chunk_bytes;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-        return -ENOMEM;
-    }
-    layer->chunk_memory = memory;
-    layer->chunk_memory_bytes = bytes;
-    layer->chunk_bytes = chunk_bytes;
-    layer->chunks_shared = MESSAGE_CHUNKS;
-    return 0;
+    layer->chunks_unmade = MESSAGE_CHUNKS;
+    spare_stay_ahead(layer);
+    /* And the spare one. */
+    return layer->chunks_shared > 0 && spare_make_chunks(layer, 1, 1) > 0 ? 0 : -ENOMEM;
 }
 
 static int make_pulls(struct message_layer *layer)
@@ -55,9 +44,10 @@ static int make_pulls(struct message_layer *layer)
 
 static int make_operations(struct message_layer *layer, uint32_t operations)
 {
-    /* An unmatched message holds a chunk, as does a request for our memory; a matched one holds a
-     * receive, one that is got from a peer's memory our operation. */
-    layer->inbound_count = layer->chunk_count * BUNDLE_MESSAGES_MAX + 2 * operations;
+    /* An unmatched message holds a chunk, as does a request for our memory, and those of chunks are
+     * made with these; a matched one holds a receive, one that is got from a peer's memory our
+     * operation. */
+    layer->inbound_count = 2 * operations;
     layer->inbound_bytes = (size_t)layer->inbound_count * sizeof *layer->inbounds;
 
     layer->operations_each = operations;
@@ -84,6 +74,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
                  uint32_t frame_bytes)
 {
     *layer = (struct message_layer){.chunk_count = MESSAGE_CHUNKS + peers * MESSAGE_PEER_CHUNKS + 1,
+                                    .chunk_bytes = frame_bytes,
                                     .limits = MESSAGE_LIMITS_DEFAULT};
     list_init(&layer->free_spares);
     list_init(&layer->free_sends);
@@ -112,7 +103,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
         status = make_pulls(layer);
     }
     if (status == 0) {
-        status = make_chunks(layer, frame_bytes);
+        status = make_chunks(layer);
     }
     if (status != 0) {
         message_close(layer);
@@ -132,10 +123,6 @@ void message_close(struct message_layer *layer)
     }
     free(layer->pull_memory);
     free(layer->request_memory);
-    free(layer->chunks);
-    if (layer->chunk_memory != NULL) {
-        munmap(layer->chunk_memory, layer->chunk_memory_bytes);
-    }
     *layer = (struct message_layer){0};
 }
 
@@ -153,6 +140,19 @@ void message_peer_init(struct message_peer *peer, uint32_t index, void *paths)
     list_init(&peer->dones);
     list_init(&peer->bundling);
     peer->unasked_credit = PULL_UNASKED_CREDIT;
+}
+
+bool message_admits(struct message_layer *layer, uint32_t peers)
+{
+    uint32_t more = MESSAGE_PEERS_STEP;
+
+    while (layer->peers_admitted < peers && more > 0) {
+        more = layer->peers_admitted > more ? layer->peers_admitted : more;
+        more = spare_make_chunks(layer, more * MESSAGE_PEER_CHUNKS, MESSAGE_PEER_CHUNKS) /
+               MESSAGE_PEER_CHUNKS;
+        layer->peers_admitted += more;
+    }
+    return layer->peers_admitted >= peers;
 }
 
 /** Reserves up to `wanted` chunks for a peer: its own first. @return how many. */
@@ -182,6 +182,7 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
 
 uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer)
 {
+    spare_stay_ahead(layer);
     return reserve_chunks(layer, peer, FLOW_INITIAL_CREDIT_FRAMES);
 }
 
@@ -259,6 +260,7 @@ void message_starving(struct message_layer *layer, struct message_peer *peer)
     peer->drained = false;
     peer->has_starved = true;
     peer->starved_at = peer->flow.expected;
+    spare_stay_ahead(layer);
     renew_credit(layer, peer, 1);
     if (stands && peer->flow.granted == peer->flow.expected && is_waited_for(layer, peer) &&
         spare_add_chunks(layer)) {

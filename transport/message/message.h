@@ -33,8 +33,8 @@
  * message_peer and struct message_layer (scripts/check_layers.py sees to it).
  *
  * Pure: frames come in, frames go out through the flows, operations end up in a list. All memory
- * is made by message_open(), but that for operations beyond those that were ordered (spare.h). One
- * thread.
+ * is made by message_open(), but that for operations beyond those that were ordered, and for frames
+ * that nobody has received: both in spare.h. One thread.
  */
 #ifndef BEOWIRE_MESSAGE_MESSAGE_H
 #define BEOWIRE_MESSAGE_MESSAGE_H
@@ -226,19 +226,20 @@ struct message_layer {
     struct inbound *inbounds;
     size_t inbound_bytes;
     uint32_t inbound_count;
-    uint32_t inbounds_used; /**< those from here on have never been taken */
+    uint32_t inbounds_used; /**< those from here on have never been taken; above: of piles */
     struct list free_inbounds;
-    struct chunk *chunks;
     struct chunk *free_chunks;
-    uint32_t chunks_used; /**< those from here on have never been taken */
+    uint32_t chunks_used; /**< as many of `chunk_count` were ever taken */
     uint32_t chunk_bytes;
-    uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
-    uint32_t chunks_added;  /**< beyond these (spare.h) */
-    uint32_t chunks_shared; /**< of MESSAGE_CHUNKS and these: those that no peer uses */
-    bool sought;            /**< a message was looked for that is not here */
-    bool may_hold;          /**< what is posted now may wait for more (core/hold.h) */
-    struct list bundling;   /**< peers for which something is held back */
-    bool frame_kept;        /**< the frame just handled is in a chunk */
+    uint32_t chunk_count;    /**< at most, the spare one of reorder.h included */
+    uint32_t chunks_added;   /**< beyond these (spare.h) */
+    uint32_t chunks_unmade;  /**< of MESSAGE_CHUNKS: those that there is no memory for yet ... */
+    uint32_t chunks_shared;  /**< ... and of the others, added ones too: those that no peer uses */
+    uint32_t peers_admitted; /**< as many have MESSAGE_PEER_CHUNKS of their own made */
+    bool sought;             /**< a message was looked for that is not here */
+    bool may_hold;           /**< what is posted now may wait for more (core/hold.h) */
+    struct list bundling;    /**< peers for which something is held back */
+    bool frame_kept;         /**< the frame just handled is in a chunk */
     uint32_t ready_peers;
     struct message_lane lanes[LANES_MAX]; /**< written by whoever opens, before traffic */
     struct pull *pull_memory;
@@ -253,19 +254,20 @@ struct message_layer {
     struct list free_requests;
     struct list requests; /**< to be answered, oldest first */
     uint64_t now_ns;      /**< when the frame being handled came */
-    uint8_t *chunk_memory;
-    size_t chunk_memory_bytes;
     struct message_counters counters;
     struct region_table regions; /* last, for its size: what every message touches lies together */
 };
 
-/** Makes all memory. `operations`: of each kind; `peers`: as many will be there at most;
- *  `frame_bytes`: the lane's longest frame.
+/** Makes all memory but that of chunks which nobody has yet. `operations`: of each kind; `peers`:
+ * as many will be there at most; `frame_bytes`: the lane's longest frame.
  *  @return 0, or -ENOMEM (everything is freed again). */
 int message_open(struct message_layer *layer, uint32_t operations, uint32_t peers,
                  uint32_t frame_bytes);
 
 void message_close(struct message_layer *layer);
+
+/** Makes chunks for so many peers, before the last of them is there. @return false: no memory. */
+bool message_admits(struct message_layer *layer, uint32_t peers);
 
 /** @param paths MESSAGE_PATH_BYTES for each lane of the endpoint, as calloc() makes them; they stay
  *  the caller's, and are there as long as the peer */

@@ -114,6 +114,7 @@ static struct spare_pile *make_pile(uint32_t count, uint32_t chunk_bytes)
     pile->inbound_count = count * BUNDLE_MESSAGES_MAX;
     pile->inbound_bytes = (size_t)pile->inbound_count * sizeof *pile->inbounds;
     pile->memory_bytes = (size_t)count * chunk_bytes;
+    pile->chunk_count = count;
     pile->chunks = calloc(count, sizeof *pile->chunks);
     pile->inbounds = map(pile->inbound_bytes);
     pile->memory = map(pile->memory_bytes);
@@ -122,6 +123,49 @@ static struct spare_pile *make_pile(uint32_t count, uint32_t chunk_bytes)
         return NULL;
     }
     return pile;
+}
+
+uint32_t spare_make_chunks(struct message_layer *layer, uint32_t wanted, uint32_t least)
+{
+    struct spare_pile *pile = make_pile(wanted, layer->chunk_bytes);
+
+    while (pile == NULL && wanted > least) {
+        wanted = wanted / 2 > least ? wanted / 2 : least;
+        pile = make_pile(wanted, layer->chunk_bytes);
+    }
+    if (pile == NULL) {
+        return 0;
+    }
+    pile->next = layer->spare_piles;
+    layer->spare_piles = pile;
+    return wanted;
+}
+
+void spare_stay_ahead(struct message_layer *layer)
+{
+    uint32_t made = MESSAGE_CHUNKS - layer->chunks_unmade;
+    uint32_t more = made > MESSAGE_CHUNKS_STEP ? made : MESSAGE_CHUNKS_STEP;
+
+    if (layer->chunks_unmade > 0 && layer->chunks_shared < LANE_RING_FRAMES) {
+        more = more < layer->chunks_unmade ? more : layer->chunks_unmade;
+        more = spare_make_chunks(layer, more, 1);
+        layer->chunks_unmade -= more;
+        layer->chunks_shared += more;
+    }
+}
+
+struct chunk *spare_chunk(struct message_layer *layer)
+{
+    spare_stay_ahead(layer);
+    struct spare_pile *pile = layer->spare_piles;
+
+    while (pile != NULL && pile->chunks_used == pile->chunk_count) {
+        pile = pile->next;
+    }
+    assert(pile != NULL);
+    struct chunk *chunk = &pile->chunks[pile->chunks_used];
+    chunk->data = pile->memory + (size_t)pile->chunks_used++ * layer->chunk_bytes;
+    return chunk;
 }
 
 bool spare_add_chunks(struct message_layer *layer)
@@ -134,19 +178,13 @@ bool spare_add_chunks(struct message_layer *layer)
     if (!layer->grows || layer->chunks_added > UINT32_MAX / 4) {
         return false;
     }
-    struct spare_pile *pile = make_pile(count, layer->chunk_bytes);
-    if (pile == NULL) {
-        return false;
-    }
+    count = spare_make_chunks(layer, count, MESSAGE_PILE_STEP_FRAMES);
     for (uint32_t i = 0; i < count; i++) {
-        pile->chunks[i].data = pile->memory + (size_t)i * layer->chunk_bytes;
-        chunk_give(layer, &pile->chunks[i]);
+        chunk_give(layer, spare_chunk(layer));
     }
-    pile->next = layer->spare_piles;
-    layer->spare_piles = pile;
     layer->chunks_added += count;
     layer->chunks_shared += count;
-    return true;
+    return count > 0;
 }
 
 struct inbound *spare_inbound(const struct message_layer *layer)

@@ -15,6 +15,9 @@
  *
  * An application may also leave more messages unreceived than there is room for, and wait for one
  * that is behind these: then it has to be let in. There is twice as much room each time.
+ *
+ * Chunks are made in steps, before credit is given for them: room for 1,024 peers and 4,096 frames
+ * that most programs never need is 0.2 GB of a process that may be allowed little (RLIMIT_AS).
  */
 #ifndef BEOWIRE_MESSAGE_SPARE_H
 #define BEOWIRE_MESSAGE_SPARE_H
@@ -37,6 +40,8 @@ struct spare_block {
 struct spare_pile {
     struct spare_pile *next;
     struct chunk *chunks;
+    uint32_t chunk_count;
+    uint32_t chunks_used;     /**< those from here on have never been taken */
     struct inbound *inbounds; /**< as many as messages of bundles may be in these chunks ... */
     uint32_t inbound_count;
     uint32_t inbounds_used; /**< ... of which those from here on have never been taken */
@@ -45,8 +50,20 @@ struct spare_pile {
     size_t memory_bytes;
 };
 
+/** Makes memory for `wanted` more chunks, or fewer where there is not that much, but for `least`.
+ *  @return how many; 0: there is no memory. */
+uint32_t spare_make_chunks(struct message_layer *layer, uint32_t wanted, uint32_t least);
+
+/** Makes more of the chunks that all peers share, if the windows of all would use up those that are
+ *  made. Called wherever more are used than before, so that nobody's credit waits for it. */
+void spare_stay_ahead(struct message_layer *layer);
+
+/** Takes a chunk that was made so, and never taken. There is one. */
+struct chunk *spare_chunk(struct message_layer *layer);
+
 /** Makes as much more room for messages that nobody has received as there is, for all peers.
- *  @return false: the layer does not grow, or there is no memory. */
+ *  Where there is not memory for that much, less. @return false: the layer does not grow, or there
+ *  is no memory. */
 bool spare_add_chunks(struct message_layer *layer);
 
 /** Takes an inbound message of that room. There is one: each message is in a chunk. */

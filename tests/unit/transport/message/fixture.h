@@ -51,7 +51,8 @@ static inline int fixture_setup(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
 
-    if (fixture == NULL || message_open(&fixture->layer, OPERATIONS, PEERS, FRAME_BYTES) != 0) {
+    if (fixture == NULL || message_open(&fixture->layer, OPERATIONS, PEERS, FRAME_BYTES) != 0 ||
+        !message_admits(&fixture->layer, PEERS)) {
         return -1;
     }
     for (uint8_t i = 0; i < 2; i++) {

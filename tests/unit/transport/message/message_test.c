@@ -1,12 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
-static void message_open__makes_all_memory(void **state)
+#include "message/spare.h"
+
+/** Bytes that are reserved for frames which nobody has received. */
+static size_t reserved_bytes(const struct message_layer *layer)
+{
+    size_t bytes = 0;
+
+    for (const struct spare_pile *pile = layer->spare_piles; pile != NULL; pile = pile->next) {
+        bytes += pile->memory_bytes;
+    }
+    return bytes;
+}
+
+static void message_open__reserves_little(void **state)
 {
     struct fixture *fixture = *state;
 
     assert_int_equal(fixture->layer.chunk_count, MESSAGE_CHUNKS + PEERS * MESSAGE_PEER_CHUNKS + 1);
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
+    assert_int_equal(reserved_bytes(&fixture->layer),
+                     (MESSAGE_CHUNKS_STEP + 1 + MESSAGE_PEERS_STEP * MESSAGE_PEER_CHUNKS) *
+                         FRAME_BYTES);
+}
+
+static void message_admits__makes_what_peers_have_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    size_t others = (MESSAGE_CHUNKS_STEP + 1) * FRAME_BYTES;
+
+    for (uint32_t peers = 1; peers < 5 * MESSAGE_PEERS_STEP; peers++) {
+        assert_true(message_admits(&fixture->layer, peers));
+        size_t room = (reserved_bytes(&fixture->layer) - others) / FRAME_BYTES;
+        assert_true(room >= peers * MESSAGE_PEER_CHUNKS);
+        assert_true(room <= (2 * peers + MESSAGE_PEERS_STEP) * MESSAGE_PEER_CHUNKS);
+    }
 }
 
 /** More than are used in turn come into use only when all of those are out. */
@@ -38,7 +67,7 @@ static void message_initial_credit__is_bounded(void **state)
 
     assert_int_equal(fixture->peers[0].flow.granted, FLOW_INITIAL_CREDIT_FRAMES);
     assert_int_equal(fixture->peers[0].chunks, FLOW_INITIAL_CREDIT_FRAMES);
-    assert_int_equal(fixture->layer.chunks_shared,
+    assert_int_equal(fixture->layer.chunks_shared + fixture->layer.chunks_unmade,
                      MESSAGE_CHUNKS - 2 * (FLOW_INITIAL_CREDIT_FRAMES - MESSAGE_PEER_CHUNKS));
 }
 
@@ -47,6 +76,7 @@ static void message_initial_credit__when_others_have_all(void **state)
     struct fixture *fixture = *state;
 
     fixture->layer.chunks_shared = 0;
+    fixture->layer.chunks_unmade = 0;
     assert_int_equal(message_initial_credit(&fixture->layer, &fixture->peers[2]),
                      MESSAGE_PEER_CHUNKS);
     assert_int_equal(message_initial_credit(&fixture->layer, &fixture->peers[2]), 0);
@@ -529,7 +559,8 @@ static void message_peer_leaves__what_has_begun_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(message_open__makes_all_memory),
+        FIXTURE_TEST(message_open__reserves_little),
+        FIXTURE_TEST(message_admits__makes_what_peers_have_alone),
         FIXTURE_TEST(operation_take__goes_on_with_what_was_never_used),
         FIXTURE_TEST(message_initial_credit__is_bounded),
         FIXTURE_TEST(message_initial_credit__when_others_have_all),
