@@ -355,9 +355,9 @@
 /** Frames of unexpected messages that an endpoint can hold for whichever peers send them. */
 #define MESSAGE_CHUNKS 4096
 
-/** Memory for them is reserved in steps of at least so many, and for those of peers (below) in steps
- *  of so many peers: a process may be allowed little (RLIMIT_AS). The first step is more than the
- *  windows of all peers have together (LANE_RING_FRAMES). */
+/** Memory for them is reserved in steps of at least so many, and for those of peers (below) in
+ * steps of so many peers: a process may be allowed little (RLIMIT_AS). The first step is more than
+ * the windows of all peers have together (LANE_RING_FRAMES). */
 #define MESSAGE_CHUNKS_STEP 1024
 #define MESSAGE_PEERS_STEP 64
 

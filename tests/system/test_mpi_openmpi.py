@@ -99,7 +99,7 @@ def test_within_one_node__through_memory(lab: MakeLab, tmp_path: Path) -> None:
 
 
 def test_little_address_space(lab: MakeLab) -> None:
-    """Open MPI itself has half of it; what is reserved and never used counts, too (setrlimit(2))."""
+    """Open MPI has half of it; what is reserved and never used counts, too (setrlimit(2))."""
     mpi = lab()
     for ranks in (2, 4):
         limited = ("sh", "-c", 'ulimit -v 400000; exec "$0" "$@"')
