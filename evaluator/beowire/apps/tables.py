@@ -17,6 +17,7 @@ from beowire.apps.results import (
     Key,
     base_of,
     cells,
+    counts,
     failures,
     geometric_mean,
     profile_of,
@@ -180,11 +181,7 @@ def parts_of_jobs(record: AppsRecord) -> Table:
     for cell in in_order(record, found):
         if cell.key not in runs:
             continue
-        own = [
-            one
-            for one in record.launches
-            if one.key == cell.key and one.round > 0 and one.run_s is not None
-        ]
+        own = [one for one in record.launches if one.key == cell.key and counts(one)]
         run = runs[cell.key]
         ratio = None if cell.over == BASE else speedup(run, base_of(runs, run))
         table.rows.append(

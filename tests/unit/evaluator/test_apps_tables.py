@@ -78,11 +78,16 @@ def test_text__folds_what_is_too_wide() -> None:
     assert sum("name" in line for line in folded) == 2
 
 
+#: Of launches that do not count.
+LONG = {"init_s": 70.0, "run_s": 70.0, "finalize_s": 70.0}
+
+
 def test_parts_of_jobs__the_ratio_of_the_run_first() -> None:
     first = meta("cg", over=["tcp", "beowire"])
     lines = [
         *launches("cg", "tcp", [9.0] * 6, init_s=0.05, run_s=3.0, finalize_s=0.04),
         *launches("cg", "beowire", [9.0] * 6, init_s=0.4, run_s=1.5, finalize_s=0.1),
+        *(launch("cg", "beowire", n, 9.0, status="wrong", **LONG) for n in range(7, 15)),
         *launches("ep", "tcp", [9.0] * 6),
     ]
     table = tables.parts_of_jobs(record(first, *lines))
