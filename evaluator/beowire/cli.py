@@ -123,7 +123,7 @@ def _run() -> int:
     except OSError as error:
         status = 1
         if _nowhere():
-            _say("the directory that this is typed in is gone: change to one that is there")
+            _say("the working directory has been removed: change to another one")
         else:
             _say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     except Exception as error:

@@ -142,7 +142,7 @@ def test_a_directory_that_is_gone__one_line(tmp_path: Path) -> None:
     gone = f"cd '{tmp_path}/gone' && rmdir '{tmp_path}/gone' && exec \"$@\""
     done = _beowire(gone, "simulate", "--seed", "3", "--trace", "x")
     assert (done.returncode, done.stdout) == (1, "")
-    said = "the directory that this is typed in is gone: change to one that is there"
+    said = "the working directory has been removed: change to another one"
     assert done.stderr.splitlines()[-1] == f"beowire: {said}"
 
 
