@@ -117,7 +117,7 @@ def read(path: Path) -> list[Row]:
 def write(path: Path, rows: Sequence[Row]) -> None:
     """As JSON."""
     text = json.dumps({"programs": list(rows)}, indent=1, sort_keys=True, ensure_ascii=False)
-    files.write_whole(path, text + "\n")
+    files.write_named(path, text + "\n")
 
 
 def document(text: str, rows: Sequence[Row]) -> str:

@@ -64,6 +64,9 @@ def test_merged__a_new_row_takes_the_place_of_the_old_one(tmp_path: Path) -> Non
         ("MPICH 5", "yes"),
         ("Open MPI 4.1.4", "yes"),
     ]
+    (tmp_path / "link").symlink_to(path)
+    results.write(tmp_path / "link", [])
+    assert (tmp_path / "link").is_symlink() and results.read(path) == []
     path.write_text("[]")
     with pytest.raises(BeowireError, match="no result of scripts/test-programs"):
         results.read(path)
