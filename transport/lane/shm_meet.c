@@ -163,6 +163,20 @@ void shm_meet_wake(struct shm_lane *shm, struct shm_peer *peer, uint32_t attenti
 
 /* ---- hearing from peers -------------------------------------------------------------------- */
 
+/** This process has no room for who waits, who would wait for ever: all who do are refused now, and
+ *  take another lane. Who comes later finds a listener of the same name. */
+static void refuse_who_wait(struct shm_lane *shm)
+{
+    /* A child of fork() may still have it open: then closing alone would not take it out. */
+    (void)epoll_ctl(shm->events, EPOLL_CTL_DEL, shm->listener, NULL);
+    close(shm->listener);
+    shm->listener = shm_socket_listen(shm->incarnation);
+    if (shm->listener >= 0 && shm_meet_watch(shm) != 0) {
+        close(shm->listener);
+        shm->listener = -1;
+    }
+}
+
 /** @return false: none waits. */
 static bool accept_peer(struct shm_lane *shm)
 {
@@ -170,9 +184,7 @@ static bool accept_peer(struct shm_lane *shm)
     int accepted = shm_socket_accept(shm->listener);
 
     if (accepted == -EMFILE || accepted == -ENFILE || accepted == -ENOMEM || accepted == -ENOBUFS) {
-        /* Those who wait would wait for ever: they are refused, and take another lane. */
-        close(shm->listener);
-        shm->listener = -1;
+        refuse_who_wait(shm);
     }
     if (accepted < 0) {
         return accepted == -EPERM;

@@ -303,6 +303,34 @@ static void shm_meet__who_cannot_be_let_in_does_not_wait_for_ever(void **state)
     close_shm(b);
 }
 
+/** The process had no room only for a while. */
+static void shm_meet__who_comes_later_is_let_in(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane *c = open_shm(3);
+    struct lane_address to_b = reach_lane(a, b);
+    struct rlimit before;
+    int next = dup(inside(b)->listener);
+
+    (void)state;
+    assert_true(next > inside(b)->listener);
+    close(next);
+    assert_true(send_number(a, &to_b, 1, 8));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit full = {.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &full), 0);
+    settle(b);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    wait_for_loss(a, &to_b);
+    struct lane_address from_c = reach_lane(c, b);
+    assert_true(send_number(c, &from_c, 2, 8));
+    assert_int_equal(receive_number(b, NULL), 2);
+    close_shm(a);
+    close_shm(b);
+    close_shm(c);
+}
+
 static void shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket(void **state)
 {
     struct lane *a = open_shm(1);
@@ -371,6 +399,7 @@ int main(void)
         cmocka_unit_test(shm_meet_prepare__peer_that_ended_before_anything_was_sent),
         cmocka_unit_test(shm_meet_prepare__without_files_it_is_tried_again),
         cmocka_unit_test(shm_meet__who_cannot_be_let_in_does_not_wait_for_ever),
+        cmocka_unit_test(shm_meet__who_comes_later_is_let_in),
         cmocka_unit_test(shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket),
         cmocka_unit_test(shm_leave__the_other_hears_of_it_and_nothing_stays),
     };
