@@ -37,6 +37,14 @@ void turn_wait(struct turn *turn)
     } while (__atomic_load_n(&turn->wanted, __ATOMIC_ACQUIRE) != 0);
 }
 
+/** The kernel does not execute barriers for this process after all: a filter of system calls may
+ *  have been set since. From its next turn on the application does. The keeper comes again when
+ *  what the application did before has long been seen. */
+static void do_without(struct turn *turn)
+{
+    __atomic_store_n(&turn->fence, true, __ATOMIC_SEQ_CST);
+}
+
 bool turn_try(struct turn *turn)
 {
     /* Here and not in turn_open(): in a process of several threads the kernel waits 5 to 15 ms for
@@ -44,12 +52,17 @@ bool turn_try(struct turn *turn)
     if (!turn->fence && !turn->registered) {
         turn->registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
         if (!turn->registered) {
-            return false; /* cannot be: the kernel has said that it knows this */
+            do_without(turn);
+            return false;
         }
     }
     __atomic_store_n(&turn->wanted, 1, __ATOMIC_SEQ_CST);
-    if (turn->fence || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+    if (turn->fence) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } else if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+        do_without(turn); /* it may be inside without our seeing it */
+        turn_end(turn);
+        return false;
     }
     if (__atomic_load_n(&turn->inside, __ATOMIC_ACQUIRE) != 0) {
         turn_end(turn);

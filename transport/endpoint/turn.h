@@ -15,8 +15,8 @@
  *        inside = 0                       wanted = 0
  *
  * The keeper never waits for the application, and the application waits for the keeper only for as
- * long as one round of progress takes. Where the kernel refuses membarrier, the application
- * executes a full barrier.
+ * long as one round of progress takes. Where the kernel refuses membarrier, be it later on, the
+ * application executes a full barrier.
  *
  * Threads: turn_enter() and turn_leave() by one thread at a time; turn_try() and turn_end() by the
  * keeper.
@@ -44,7 +44,7 @@ void turn_wait(struct turn *turn);
 static inline void turn_enter(struct turn *turn)
 {
     __atomic_store_n(&turn->inside, 1, __ATOMIC_RELAXED);
-    if (__builtin_expect(turn->fence, 0)) {
+    if (__builtin_expect(__atomic_load_n(&turn->fence, __ATOMIC_RELAXED), 0)) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     } else {
         __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/turn.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,11 +25,18 @@ struct shared {
 /** How often the kernel was asked to make ready for barriers, which it takes its time for. */
 static unsigned registrations;
 
+/** What the kernel refuses from now on; 0: nothing. */
+static long refused_command;
+
 long __real_syscall(long number, ...); /* NOLINT: the linker's names */
 long __wrap_syscall(long number, long command, long flags, long cpu); /* NOLINT */
 
 long __wrap_syscall(long number, long command, long flags, long cpu) /* NOLINT */
 {
+    if (number == SYS_membarrier && command == refused_command && command != 0) {
+        errno = EPERM;
+        return -1;
+    }
     registrations +=
         number == SYS_membarrier && command == MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
     return __real_syscall(number, command, flags, cpu);
@@ -49,6 +57,37 @@ static void turn_open__leaves_what_takes_long_to_the_keeper(void **state)
         turn_end(&turn);
         assert_int_equal(registrations, turn.fence ? 0 : 1);
     }
+}
+
+/** As a filter does that the application sets once the endpoint is open. */
+static void refuse_after_opening(long command, bool after_a_turn)
+{
+    struct turn turn;
+
+    turn_open(&turn);
+    if (after_a_turn) {
+        assert_true(turn_try(&turn));
+        turn_end(&turn);
+    }
+    turn.fence = false;
+    refused_command = command;
+    turn_enter(&turn);
+    turn_leave(&turn);
+    assert_false(turn_try(&turn)); /* the application has not executed a barrier */
+    assert_true(turn_is_free(&turn));
+    assert_true(turn.fence);
+    turn_enter(&turn);
+    turn_leave(&turn);
+    assert_true(turn_try(&turn));
+    turn_end(&turn);
+    refused_command = 0;
+}
+
+static void turn_try__goes_on_when_the_kernel_refuses_later(void **state)
+{
+    (void)state;
+    refuse_after_opening(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, false);
+    refuse_after_opening(MEMBARRIER_CMD_PRIVATE_EXPEDITED, true);
 }
 
 static void turn_try__only_when_nobody_is_inside(void **state)
@@ -156,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turn_open__leaves_what_takes_long_to_the_keeper),
+        cmocka_unit_test(turn_try__goes_on_when_the_kernel_refuses_later),
         cmocka_unit_test(turn_try__only_when_nobody_is_inside),
         cmocka_unit_test(turn_is_free__unless_somebody_is_inside),
         cmocka_unit_test(turn_entered__counts_the_application_only),
