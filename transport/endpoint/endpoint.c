@@ -142,8 +142,9 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     return 0;
 }
 
-/** Takes back what set_up() made. */
-static void take_down(struct beowire_endpoint *endpoint)
+/** Takes back what set_up() made. `close_lanes` is lanes_close() or lanes_abandon(). */
+static void take_down(struct beowire_endpoint *endpoint,
+                      void (*close_lanes)(struct path_lanes *lanes))
 {
     struct path_lanes lanes = endpoint->core.options.lanes;
 
@@ -152,7 +153,7 @@ static void take_down(struct beowire_endpoint *endpoint)
     stats_close(&endpoint->stats);
     core_close(&endpoint->core);
     trace_file_close(&endpoint->trace);
-    lanes_close(&lanes);
+    close_lanes(&lanes);
 }
 
 int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint)
@@ -182,7 +183,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
         status = own_keeper(opened, read.progress);
         if (status != 0) {
             trace_file_discard(&opened->trace);
-            take_down(opened);
+            take_down(opened, lanes_close);
         }
     }
     if (status != 0) {
@@ -242,7 +243,7 @@ static void abandon(struct beowire_endpoint *endpoint)
 {
     keeper_abandon(&endpoint->keeper);
     if (turn_is_free(&endpoint->turn)) {
-        take_down(endpoint);
+        take_down(endpoint, lanes_abandon);
     }
     handle_give(endpoint);
 }
@@ -266,7 +267,7 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
         status = -ETIMEDOUT;
     }
     say_goodbye(endpoint, linger_ns);
-    take_down(endpoint);
+    take_down(endpoint, lanes_close);
     handle_give(endpoint);
     return status;
 }

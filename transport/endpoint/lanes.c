@@ -377,3 +377,11 @@ void lanes_close(struct path_lanes *lanes)
     close_together(slow, count);
     lanes->count = 0;
 }
+
+void lanes_abandon(struct path_lanes *lanes)
+{
+    for (unsigned i = 0; i < lanes->count; i++) {
+        lanes->lanes[i]->operations->close(lanes->lanes[i]);
+    }
+    lanes->count = 0;
+}

@@ -33,6 +33,11 @@ void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us);
  * of the host; yes if the list is none that lanes_open() takes. */
 bool lanes_need_interface(const char *list);
 
+/** Closes all lanes. Starts threads that end before it returns, and have no signals delivered. */
 void lanes_close(struct path_lanes *lanes);
+
+/** The same in a child of fork(), which may not start threads. The parent has the sockets open, so
+ *  the kernel waits for none of them. */
+void lanes_abandon(struct path_lanes *lanes);
 
 #endif /* BEOWIRE_ENDPOINT_LANES_H */
