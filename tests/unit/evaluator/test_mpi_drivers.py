@@ -78,7 +78,7 @@ def test_driver__puts_of_open_mpi_4_over_beowire_need_its_btl() -> None:
 
 def test_driver__one_sided_operations_of_open_mpi_4_over_tcp_are_messages() -> None:
     assert drivers.driver("mpi-get-fence:openmpi4/tcp").way.variables["OMPI_MCA_osc"] == "pt2pt"
-    assert "OMPI_MCA_osc" not in drivers.driver("mpi:openmpi4/tcp").way.variables
+    assert drivers.driver("mpi:openmpi4/tcp").way.variables["OMPI_MCA_osc"] == "^ucx"
     assert "OMPI_MCA_osc" not in drivers.driver("mpi-put:mpich/tcp").way.variables
 
 
