@@ -94,10 +94,12 @@ static bool is_of_cm(isend_init_fn *function)
 void openmpi_mend_persistent_sends(void)
 {
     const uint32_t version = openmpi_version();
-    void *library = NULL;
 
-    if (version < FAULTY || version >= MENDED ||
-        (library = dlopen(OPENMPI_LIBRARY, RTLD_LAZY | RTLD_NOLOAD)) == NULL) {
+    if (version < FAULTY || version >= MENDED) {
+        return;
+    }
+    void *library = dlopen(OPENMPI_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) {
         return;
     }
     struct pml *pml = symbol_of(library, "mca_pml");
