@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from system.conftest import ROOT
+from system.mpi_jobs import OPEN_MPI
 
 #: All programs, and the numbers of ranks that they are tried with.
 PROGRAMS = tuple(sorted(path.stem for path in (ROOT / "apps").glob("*.c")))
@@ -32,7 +33,7 @@ _HERE = {
 Done = subprocess.CompletedProcess[str]
 
 
-def compile_with(compiler: str, name: str, *words: str, label: str = "openmpi4") -> Path:
+def compile_with(compiler: str, name: str, *words: str, label: str = OPEN_MPI) -> Path:
     """A file that the wrapper makes of these sources and options; others may do so meanwhile."""
     made = ROOT / "build" / "tests" / f"apps-{label}" / name
     made.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +56,7 @@ def sources(folder: str) -> list[str]:
 
 
 @cache
-def compiled(name: str, compiler: str = "mpicc.openmpi", label: str = "openmpi4") -> Path:
+def compiled(name: str, compiler: str = "mpicc.openmpi", label: str = OPEN_MPI) -> Path:
     """A program of apps/; once in a process of pytest."""
     program = ["-O3", "-I", str(ROOT / "apps"), str(ROOT / "apps" / f"{name}.c")]
     return compile_with(compiler, name, *program, *sources("apps/common"), "-lm", label=label)
@@ -70,7 +71,7 @@ def compiled_phases() -> Path:
 
 
 @cache
-def compiled_profile(compiler: str = "mpicc.openmpi", label: str = "openmpi4") -> Path:
+def compiled_profile(compiler: str = "mpicc.openmpi", label: str = OPEN_MPI) -> Path:
     """The library that counts messages."""
     options = ["-O2", "-fPIC", "-shared", *sources("apps/profile")]
     return compile_with(compiler, "libapps-profile.so", *options, label=label)

@@ -14,7 +14,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from beowire.errors import BeowireError
+from beowire.mpi import installation
 from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
+
+
+def _open_mpi() -> str:
+    for name in ("openmpi5", "openmpi4"):
+        with contextlib.suppress(BeowireError):
+            return installation.find(name, Path("/usr")).name
+    return "openmpi4"  # which is missing, as each test that uses it says
+
+
+#: The distribution's Open MPI: version 4 in Debian 12, 5 in Debian 13.
+OPEN_MPI = _open_mpi()
 
 #: Within this time an MPI's own handling of errors has to be reached.
 BOUND_S = PATIENCE_S

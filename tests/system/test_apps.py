@@ -9,8 +9,9 @@ from pathlib import Path
 
 from beowire.apps.record import read_apps_record
 from system.conftest import ROOT, RunBeowire, assert_refused, wait_until
+from system.mpi_jobs import OPEN_MPI
 
-WAYS = ("--lab", "--mpi", "openmpi4", "--over", "tcp,beowire")
+WAYS = ("--lab", "--mpi", OPEN_MPI, "--over", "tcp,beowire")
 
 
 def run(run_beowire: RunBeowire, out: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -47,7 +48,7 @@ def test_a_program_of_the_user_that_fails_over_one_way(
     script = 'if [ -n "$FI_PROVIDER_PATH" ]; then echo "no luck" >&2; exit 3; fi'
     done = run(run_beowire, tmp_path / "out", *more, "sh", "-c", script)
     assert done.returncode == 1
-    assert done.stderr == "beowire: sh (openmpi4 over beowire): no luck\n"
+    assert done.stderr == f"beowire: sh ({OPEN_MPI} over beowire): no luck\n"
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     results = {one["over"]: one["status"] for one in lines if one["type"] == "result"}
     assert results == {"tcp": "ok", "beowire": "no luck"}

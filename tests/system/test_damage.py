@@ -16,7 +16,7 @@ from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
 from system.conftest import ROOT, RunBeowire
 from system.exchanges import introduce, start
-from system.mpi_jobs import Mpi
+from system.mpi_jobs import OPEN_MPI, Mpi
 from system.test_mpi_openmpi import ONESIDED
 
 FLIP_BITS = ROOT / "build" / "release" / "tests" / "system" / "flip_bits"
@@ -142,7 +142,7 @@ def test_flipped_bits__an_mpi_program(
     assert up.returncode == 0, up.stderr
     try:
         with flipping(cluster.find()):
-            mpi = Mpi(run_beowire, "openmpi4")
+            mpi = Mpi(run_beowire, OPEN_MPI)
             mpi.check("pingpong", "collectives")
             mpi.check("onesided", environment=ONESIDED)
     finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from system.conftest import PATIENCE_S, ROOT, RunBeowire
+from system.mpi_jobs import OPEN_MPI
 
 #: What a shell would drop or change: names that are none of its own, those that it uses itself, and
 #: values that are no text or look like other variables.
@@ -90,7 +91,7 @@ def assert_handed_on(found: dict[bytes, bytes]) -> None:
     assert not [one for one in others if not one.startswith(OF_LAUNCHERS)]
 
 
-@pytest.mark.parametrize("mpi", ["openmpi4", "mpich"])
+@pytest.mark.parametrize("mpi", [OPEN_MPI, "mpich"])
 def test_mpirun__on_the_launchers_node_all_that_the_caller_has(
     run_beowire: RunBeowire, tmp_path: Path, mpi: str
 ) -> None:
@@ -113,7 +114,7 @@ def test_speedup__all_that_the_caller_has(tmp_path: Path) -> None:
     time of their parts is loaded into them."""
     program = ["sh", "-c", KEEPS, str(tmp_path / "rank")]
     ways = ["--over", "shm", "--repeat", "1"]
-    beowire("speedup", "--lab", "--mpi", "openmpi4", *ways, "--", *program)
+    beowire("speedup", "--lab", "--mpi", OPEN_MPI, *ways, "--", *program)
     for found in ranks(tmp_path / "rank"):
         assert found.pop(b"LD_PRELOAD").endswith(b"/libapps-phases.so")
         assert_handed_on(found)

@@ -21,12 +21,13 @@ from beowire.lab import processes
 from beowire.lab.state import LabFiles, LabState
 from beowire.record import read_record
 from system.conftest import PATIENCE_S, ROOT, processes_of, wait_until
+from system.mpi_jobs import OPEN_MPI
 
 #: Within 5 s on an idle machine; here others may have taken all cores.
 BOUND_S = 30.0
 
 #: They are started in this order, by which their processes are told apart.
-MPI = ("mpi:openmpi4/tcp", "mpi:openmpi4/beowire", "mpi-put:openmpi4/tcp")
+MPI = (f"mpi:{OPEN_MPI}/tcp", f"mpi:{OPEN_MPI}/beowire", f"mpi-put:{OPEN_MPI}/tcp")
 DRIVERS = (*MPI, "tcp", "shm", "beowire")
 ENGINE = str((ROOT / "build" / "engine" / "beowire-engine").resolve())
 

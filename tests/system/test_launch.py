@@ -19,6 +19,7 @@ from beowire.launch.local import LocalLauncher
 from beowire.mpi import installation, launch
 from beowire.record import read_record
 from system.conftest import ROOT, processes_of, wait_until
+from system.mpi_jobs import OPEN_MPI
 
 
 def hello(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
@@ -100,7 +101,7 @@ def test_engine__dies_with_its_killed_starter(kind: str, leftovers: str) -> None
 
 
 def test_mpirun__measures_between_hosts_that_it_alone_reaches(tmp_path: Path) -> None:
-    mpi = installation.find("openmpi4", None)
+    mpi = installation.find(OPEN_MPI, None)
     lab = cluster.up_ephemeral(LabOptions(), "mpirun")
     try:
         agent = tmp_path / "agent"

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from beowire.record import read_record
 from system.conftest import RunBeowire
+from system.mpi_jobs import OPEN_MPI
 from system.time_enough import compare_in_time
 
-PUT, GET = "mpi-put:openmpi4/beowire", "mpi-get-fence:openmpi4/tcp"
-TCP, BEOWIRE = "mpi:openmpi4/tcp", "mpi:openmpi4/beowire"
+PUT, GET = f"mpi-put:{OPEN_MPI}/beowire", f"mpi-get-fence:{OPEN_MPI}/tcp"
+TCP, BEOWIRE = f"mpi:{OPEN_MPI}/tcp", f"mpi:{OPEN_MPI}/beowire"
 
 
 def test_mpi_beside_other_drivers(run_beowire: RunBeowire, tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ def test_one_that_cannot_be_compiled__is_named_and_the_rest_measured(
 
 
 def test_mpi_within_this_host(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    words = ["--drivers", f"mpi:openmpi4/shm,{PUT}", "--pattern", "integrity"]
+    words = ["--drivers", f"mpi:{OPEN_MPI}/shm,{PUT}", "--pattern", "integrity"]
     words += ["--sizes", "1000", "--offset", "3,65"]
     done, record = compare_in_time(partial(run_beowire, "compare", *words), tmp_path / "o", 2)
     assert done.returncode == 0, done.stderr

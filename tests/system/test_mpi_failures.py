@@ -10,13 +10,13 @@ import pytest
 
 from system.conftest import RunBeowire, wait_until
 from system.mpi_files import LabLeftovers
-from system.mpi_jobs import BOUND_S, Endless, Mpi
+from system.mpi_jobs import BOUND_S, OPEN_MPI, Endless, Mpi
 
 
 @pytest.fixture(name="library")
 def debians_open_mpi(run_beowire: RunBeowire) -> Mpi:
     """Debian's Open MPI; `make mpi-test` tries others."""
-    return Mpi(run_beowire, "openmpi4")
+    return Mpi(run_beowire, OPEN_MPI)
 
 
 @pytest.fixture(name="left")

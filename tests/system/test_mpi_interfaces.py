@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from system.conftest import RunBeowire
-from system.mpi_jobs import Mpi
+from system.mpi_jobs import OPEN_MPI, Mpi
 
 CHECKS = ("pingpong", "collectives")
 
@@ -43,7 +43,7 @@ ip addr add 10.99.0.1/24 dev cable0
 @pytest.fixture(name="library")
 def debians_open_mpi(run_beowire: RunBeowire) -> Mpi:
     """Debian's Open MPI; `make mpi-test` tries others."""
-    return Mpi(run_beowire, "openmpi4")
+    return Mpi(run_beowire, OPEN_MPI)
 
 
 @pytest.fixture(name="mpi")

@@ -8,14 +8,14 @@ import pytest
 
 from beowire.lab import network
 from system.conftest import RunBeowire
-from system.mpi_jobs import Endless, Mpi
+from system.mpi_jobs import OPEN_MPI, Endless, Mpi
 from system.test_mpi_stillness import assert_goes_on
 
 
 @pytest.fixture(name="library")
 def debians_open_mpi(run_beowire: RunBeowire) -> Mpi:
     """Debian's Open MPI; `make mpi-test` tries others."""
-    return Mpi(run_beowire, "openmpi4")
+    return Mpi(run_beowire, OPEN_MPI)
 
 
 @pytest.fixture(name="mpi")

@@ -10,6 +10,7 @@ import pytest
 
 from system.conftest import RunBeowire, assert_refused
 from system.mpi_jobs import (
+    OPEN_MPI,
     Mpi,
     assert_goes_through_memory,
     assert_settings_reach_all_nodes,
@@ -32,7 +33,7 @@ def make_lab(run_beowire: RunBeowire) -> Iterator[MakeLab]:
     def make(*options: str) -> Mpi:
         done = run_beowire("lab", "up", *options)
         assert done.returncode == 0, done.stderr
-        return Mpi(run_beowire, "openmpi4")
+        return Mpi(run_beowire, OPEN_MPI)
 
     yield make
     run_beowire("lab", "down", "--all")
@@ -70,8 +71,8 @@ def test_the_same_over_tcp_and_over_beowire(lab: MakeLab, run_beowire: RunBeowir
 def test_the_same_in_turns_over_both(lab: MakeLab, run_beowire: RunBeowire) -> None:
     lab()
     words = ("--over", "tcp,beowire", "--repeat", "1", "--check-output", "--json")
-    program = (str(compiled_check("openmpi4")), "pingpong")
-    done = run_beowire("lab", "mpirun", "--mpi", "openmpi4", *words, "--", *program)
+    program = (str(compiled_check(OPEN_MPI)), "pingpong")
+    done = run_beowire("lab", "mpirun", "--mpi", OPEN_MPI, *words, "--", *program)
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
     assert set(said["seconds"]) == {"tcp", "beowire"}
@@ -155,18 +156,18 @@ def test_exit_status_is_the_programs(lab: MakeLab) -> None:
 
 
 def test_refusals(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    program = str(compiled_check("openmpi4"))
+    program = str(compiled_check(OPEN_MPI))
 
     def mpirun(*options: str) -> "subprocess.CompletedProcess[str]":
         return run_beowire("lab", "mpirun", *options, "--", program)
 
-    assert_refused(mpirun("--mpi", "openmpi4"), "no lab named lab", "beowire lab up", code=2)
+    assert_refused(mpirun("--mpi", OPEN_MPI), "no lab named lab", "beowire lab up", code=2)
     assert_refused(mpirun("--mpi", "lam"), "'lam'", "openmpi4, openmpi5, mpich, intel")
     assert_refused(mpirun("--mpi", "mpich", "--prefix", str(tmp_path)), "no MPICH in")
     assert run_beowire("lab", "up").returncode == 0
     try:
-        assert_refused(mpirun("--mpi", "openmpi4", "--over", "gamma"), "'gamma'", "beowire, tcp")
-        assert_refused(mpirun("--mpi", "openmpi4", "-n", "0"), "at least one rank")
-        assert_refused(mpirun("--mpi", "openmpi4", "--on", "node7"), "no node 'node7'")
+        assert_refused(mpirun("--mpi", OPEN_MPI, "--over", "gamma"), "'gamma'", "beowire, tcp")
+        assert_refused(mpirun("--mpi", OPEN_MPI, "-n", "0"), "at least one rank")
+        assert_refused(mpirun("--mpi", OPEN_MPI, "--on", "node7"), "no node 'node7'")
     finally:
         run_beowire("lab", "down")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from system.conftest import RunBeowire, wait_until
-from system.mpi_jobs import ALONE, Endless, Mpi
+from system.mpi_jobs import ALONE, OPEN_MPI, Endless, Mpi
 
 #: Peer timeout, in whole seconds; and for how many of them nobody runs.
 _TIMEOUT_S = 1
@@ -24,7 +24,7 @@ _MORE = 200
 @pytest.fixture(name="library")
 def debians_open_mpi(run_beowire: RunBeowire) -> Mpi:
     """Debian's Open MPI; `make mpi-test` tries others."""
-    return Mpi(run_beowire, "openmpi4")
+    return Mpi(run_beowire, OPEN_MPI)
 
 
 @pytest.fixture(name="mpi")

@@ -2,18 +2,18 @@
 """MPI jobs in the lab of a user without any privilege, who lives in a user namespace."""
 
 from system.conftest import RunBeowire
-from system.mpi_jobs import compiled_check
+from system.mpi_jobs import OPEN_MPI, compiled_check
 from system.test_lab import UNPRIVILEGED
 
 _TIMEOUT_S = 90.0
 
 
 def test_mpirun__in_a_lab_of_a_plain_user(run_beowire: RunBeowire) -> None:
-    program = str(compiled_check("openmpi4"))
+    program = str(compiled_check(OPEN_MPI))
     # All of it in one user namespace: what was made in it is out of reach from another.
     script = (
         'beowire=$1; shift; "$beowire" lab up >/dev/null || exit 9;'
-        ' "$beowire" lab mpirun --mpi openmpi4 -n 2 -- "$@"; status=$?;'
+        f' "$beowire" lab mpirun --mpi {OPEN_MPI} -n 2 -- "$@"; status=$?;'
         ' "$beowire" lab down >/dev/null; exit "$status"'
     )
     done = run_beowire(

@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from system.conftest import RunBeowire
+from system.mpi_jobs import OPEN_MPI
 from system.time_enough import compare_in_time
 
-PUT, GET = "shmem-put:openmpi4/tcp", "shmem-get:openmpi4/tcp"
-SHM = "shmem-put:openmpi4/shm"
+PUT, GET = f"shmem-put:{OPEN_MPI}/tcp", f"shmem-get:{OPEN_MPI}/tcp"
+SHM = f"shmem-put:{OPEN_MPI}/shm"
 
 
 def test_puts_and_gets_between_nodes(run_beowire: RunBeowire, tmp_path: Path) -> None:

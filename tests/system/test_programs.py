@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from beowire.errors import BeowireError
-from beowire.mpi import installation
 from system.conftest import RunBeowire
+from system.mpi_jobs import OPEN_MPI
 
 #: The distribution's, which has these packages; not one that the tests run by.
 PYTHON = "/usr/bin/python3"
@@ -80,7 +79,7 @@ RunMpi = Callable[..., str]
 @pytest.fixture(name="run_mpi")
 def make_run(run_beowire: RunBeowire) -> Iterator[RunMpi]:
     """Runs a program on the nodes of a lab: `run_mpi("beowire", "lmp", ...)`."""
-    options = ("--mpi", _open_mpi(), "--prefix", "/usr", "-n", "2")
+    options = ("--mpi", OPEN_MPI, "--prefix", "/usr", "-n", "2")
     assert run_beowire("lab", "up").returncode == 0
 
     def run(over: str, *program: str) -> str:
@@ -90,14 +89,6 @@ def make_run(run_beowire: RunBeowire) -> Iterator[RunMpi]:
 
     yield run
     run_beowire("lab", "down", "--all")
-
-
-def _open_mpi() -> str:
-    """The distribution's: 4 in Debian 12, 5 in Debian 13."""
-    try:
-        return installation.find("openmpi4", Path("/usr")).name
-    except BeowireError:
-        return installation.find("openmpi5", Path("/usr")).name
 
 
 def test_mpi4py_futures(run_mpi: RunMpi) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from system.conftest import ROOT, RunBeowire
-from system.mpi_jobs import Mpi
+from system.mpi_jobs import OPEN_MPI, Mpi
 
 _PROGRAMS = ROOT / "build" / "release" / "tests" / "system"
 _REFUSE = str(_PROGRAMS / "refuse")
@@ -87,7 +87,7 @@ def test_native__each_rule_everywhere(run_beowire: RunBeowire) -> None:
 
 @pytest.mark.usefixtures("lab")
 def test_mpi__it_is_named_once_on_each_node(run_beowire: RunBeowire) -> None:
-    mpi = Mpi(run_beowire, "openmpi4")
+    mpi = Mpi(run_beowire, OPEN_MPI)
     rule = _refusing("gro", "2,3", "OMPI_COMM_WORLD_RANK")
     done = mpi.run("pingpong", "collectives", ranks=4, before=rule)
     assert done.returncode == 0, (done.stdout, done.stderr)
@@ -101,7 +101,7 @@ def test_mpi__it_is_named_once_on_each_node(run_beowire: RunBeowire) -> None:
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize("where", ["all", "2,3"])
 def test_mpi__each_rule(run_beowire: RunBeowire, where: str) -> None:
-    mpi = Mpi(run_beowire, "openmpi4")
+    mpi = Mpi(run_beowire, OPEN_MPI)
     wrong = []
     for rule in _rules():
         words = _refusing(rule, where, "OMPI_COMM_WORLD_RANK")

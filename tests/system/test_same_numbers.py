@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from system.conftest import ROOT, RunBeowire
-from system.mpi_jobs import Mpi
+from system.mpi_jobs import OPEN_MPI, Mpi
 
 _PROGRAMS = ROOT / "build" / "release" / "tests" / "system"
 SAME_NUMBERS = ("env", f"LD_PRELOAD={_PROGRAMS / 'libone_namespace.so'}")
@@ -18,7 +18,7 @@ SAME_NUMBERS = ("env", f"LD_PRELOAD={_PROGRAMS / 'libone_namespace.so'}")
 def make_mpi(run_beowire: RunBeowire) -> Iterator[Mpi]:
     """Debian's Open MPI, in a lab of two nodes; tests/wheels tries others."""
     assert run_beowire("lab", "up").returncode == 0
-    yield Mpi(run_beowire, "openmpi4")
+    yield Mpi(run_beowire, OPEN_MPI)
     run_beowire("lab", "down", "--all")
 
 

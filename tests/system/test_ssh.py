@@ -22,6 +22,7 @@ from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
 from beowire.record import read_record
 from system.conftest import ROOT, assert_refused, processes_of, wait_until
+from system.mpi_jobs import OPEN_MPI
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="sshd lets only root log in others, and wants to be root"
@@ -374,7 +375,7 @@ def test_compare__over_ssh__between_three_hosts(tmp_path: Path) -> None:
 
 def test_compare__an_mpi_over_ssh(hosts: Hosts, tmp_path: Path) -> None:
     """Its drivers are compiled on each host, once."""
-    done = compare(hosts, tmp_path / "out", "mpi:openmpi4/tcp,mpi:openmpi4/beowire")
+    done = compare(hosts, tmp_path / "out", f"mpi:{OPEN_MPI}/tcp,mpi:{OPEN_MPI}/beowire")
     assert done.returncode == 0, done.stderr
     record = read_record(tmp_path / "out" / "record.jsonl")
     assert [one.status for one in record.results] == ["ok"] * 2
@@ -431,7 +432,7 @@ def test_run__over_ssh__host_that_cannot_be_had(hosts: Hosts) -> None:
 @pytest.mark.long  # test_cluster_document.py has `beowire speedup` run programs between hosts
 def test_programs_are_compared_between_hosts(hosts: Hosts, tmp_path: Path) -> None:
     out = tmp_path / "apps"
-    words = ["apps", "run", "ep", "--mpi", "openmpi4", "--over", "tcp,beowire", "--launches", "1"]
+    words = ["apps", "run", "ep", "--mpi", OPEN_MPI, "--over", "tcp,beowire", "--launches", "1"]
     words += ["--no-profile", "--interface", "eth0", "--hosts", ",".join(HOSTS), "--out", str(out)]
     words += [word for option in hosts.options() for word in ("--ssh-option", option)]
     done = subprocess.run(

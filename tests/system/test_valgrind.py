@@ -11,7 +11,7 @@ from beowire.lab.options import LabOptions
 from system import valgrind
 from system.conftest import RunBeowire
 from system.exchanges import exchange
-from system.mpi_jobs import Mpi
+from system.mpi_jobs import OPEN_MPI, Mpi
 
 MESSAGES = 60
 PATIENCE_S = 60
@@ -37,7 +37,7 @@ def test_native_program(prefix: tuple[str, ...], tmp_path: Path) -> None:
 @pytest.fixture(name="openmpi")
 def make_openmpi(run_beowire: RunBeowire) -> Iterator[Mpi]:
     assert run_beowire("lab", "up").returncode == 0
-    yield Mpi(run_beowire, "openmpi4")
+    yield Mpi(run_beowire, OPEN_MPI)
     run_beowire("lab", "down", "--all")
 
 

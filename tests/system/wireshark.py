@@ -2,6 +2,7 @@
 """For the tests of the Wireshark dissector: captures of samples, and what tshark says of them."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,8 @@ PATIENCE_S = 60
 
 #: A filter: packets with which something is wrong, or that the dissector fails at.
 WRONG = "beowire.problem || _ws.malformed || _ws.lua.error"
+
+_BOOLEAN = re.compile(r"(?<![^,])(True|False)(?![^,])")
 
 
 def tshark(capture: Path, *words: str, script: Path | None = DISSECTOR) -> list[str]:
@@ -35,9 +38,15 @@ def tshark(capture: Path, *words: str, script: Path | None = DISSECTOR) -> list[
 
 
 def fields_of(capture: Path, names: list[str], *words: str) -> list[list[str]]:
-    """A row for each packet: its fields, several of one name separated by commas."""
+    """A row for each packet: its fields, several of one name separated by commas; flags as 0 or 1,
+    which tshark 4.4 shows in words."""
     shown = [word for name in names for word in ("-e", name)]
-    return [line.split("\t") for line in tshark(capture, *words, "-T", "fields", *shown)]
+    lines = tshark(capture, *words, "-T", "fields", *shown)
+    return [[_BOOLEAN.sub(_digit, cell) for cell in line.split("\t")] for line in lines]
+
+
+def _digit(shown: re.Match[str]) -> str:
+    return "1" if shown[0] == "True" else "0"
 
 
 def samples(tmp_path: Path, *words: str) -> Path:

@@ -40,8 +40,9 @@ local SEQUENCED = 16 -- types from here on
 local EVENED_BYTES = 32 -- zeros may make a sequenced frame as long as the next one of its train
 local CUT = " (cut by the capture)"
 
--- From the folder of this file, wherever that is.
-local named = dofile(__DIR__ .. "/beowire_types.lua")
+-- From the folder of this file, wherever that is. Version 4.4 does not say so (`__DIR__`) of a plugin.
+local folder = __DIR__ or debug.getinfo(1, "S").source:match("^@(.*)[/\\]")
+local named = dofile(folder .. "/beowire_types.lua")
 local keep, add_columns, types = named.keep, named.add_columns, named.types
 
 local problem = ProtoExpert.new("beowire.problem", "Frame that is dropped",

@@ -277,9 +277,9 @@ local function ranges_of(from, count, is_in)
         if inside and not first then
             first = i
         elseif not inside and first then
-            local text = tostring((from + first) % 2 ^ 32)
+            local text = ("%.0f"):format((from + first) % 2 ^ 32)
             if i - 1 > first then
-                text = text .. "-" .. tostring((from + i - 1) % 2 ^ 32)
+                text = text .. "-" .. ("%.0f"):format((from + i - 1) % 2 ^ 32)
             end
             found[#found + 1], first = text, nil
         end
