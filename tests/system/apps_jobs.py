@@ -25,6 +25,7 @@ _HERE = {
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_oob_tcp_if_include": "lo",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

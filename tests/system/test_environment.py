@@ -34,7 +34,7 @@ KEEPS = 'cat "/proc/$$/environ" >"$0.${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_R
 #: What a launcher of an MPI says to its ranks, and what makes an MPI take a way (docs/MPI.md).
 OF_LAUNCHERS = (
     *(b"OMPI_", b"PMIX_", b"PRTE_", b"PMI_", b"HYDI_", b"HYDRA_", b"MPI", b"MPIR_", b"GFORTRAN_"),
-    *(b"FI_", b"UCX_", b"IPATH_", b"HFI_", b"ORTE_", b"HWLOC_", b"PSM", b"KMP_"),
+    *(b"FI_", b"UCX_", b"IPATH_", b"HFI_", b"OPAL_", b"ORTE_", b"HWLOC_", b"PSM", b"KMP_"),
     b"LD_LIBRARY_PATH",
 )
 

@@ -118,6 +118,7 @@ def test_mpirun__measures_between_hosts_that_it_alone_reaches(tmp_path: Path) ->
                 **{**os.environ, **kept, **launch.environment(mpi)},
                 **{
                     "OMPI_MCA_plm_rsh_agent": str(agent),
+                    "PRTE_MCA_plm_ssh_agent": str(agent),
                     "OMPI_MCA_orte_remote_tmpdir_base": str(tmp_path),
                 },
             },

@@ -117,11 +117,13 @@ def _open_mpi(mpi: Installation, job: Job, hosts: Path) -> list[str]:
 
 def environment(mpi: Installation) -> dict[str, str]:
     """What the launcher needs besides, in a lab, where everybody is root."""
-    if mpi.name == "openmpi4":
-        return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    if mpi.name == "openmpi5":
-        return {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return {}
+    # mpirun of version 5 reads the first, prterun of it the second.
+    roots = {"openmpi4": ("OMPI",), "openmpi5": ("OMPI", "PRTE")}.get(mpi.name, ())
+    return {
+        f"{root}_ALLOW_RUN_AS_ROOT{confirmed}": "1"
+        for root in roots
+        for confirmed in ("", "_CONFIRM")
+    }
 
 
 def handed_over(mpi: Installation, variables: Mapping[str, str]) -> dict[str, str]:

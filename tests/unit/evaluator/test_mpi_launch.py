@@ -73,7 +73,8 @@ def test_hosts_file__cores_for_open_mpi_ranks_for_the_others() -> None:
 
 def test_environment__root_may_run_open_mpi() -> None:
     assert "OMPI_ALLOW_RUN_AS_ROOT" in launch.environment(mpi("openmpi4"))
-    assert "PRTE_ALLOW_RUN_AS_ROOT" in launch.environment(mpi("openmpi5"))
+    told = launch.environment(mpi("openmpi5"))
+    assert {"OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"} < told.keys()
     assert launch.environment(mpi("mpich")) == {}
 
 
