@@ -69,9 +69,11 @@ _COMMANDS = {
     # What the kernel has counted since the host was started, by protocol.
     "checksums": "grep -E '^(Udp|Tcp):' /proc/net/snmp; grep Udp6In /proc/net/snmp6",
     # Of each endpoint that this user may look at the names of links that damage frames: text in a
-    # file of numbers (transport/endpoint/stats.h).
+    # file of numbers (transport/endpoint/stats.h). Those of other network namespaces are not this
+    # host's, such as those of a lab's nodes.
     "damage": (
         "find /proc/[0-9]*/fd -lname '/memfd:beowire-stats*' | while read -r f; do"
+        ' [ "$(readlink "${f%/fd/*}/ns/net")" = "$(readlink /proc/self/ns/net)" ] || continue;'
         " head -c 200000 \"$f\" | tr -c ' -~' '\\n' | cut -c 1-96"
         " | grep -E '^[a-z]+(/[^ ]+)? from [^ ]'; done | sort -u"
     ),
