@@ -50,15 +50,17 @@ else
 .NOTPARALLEL:
 
 #: make                 build, and stage the engine so that ./beowire works
-.PHONY: all
-all:
+.PHONY: all built
+all: built
+	@echo 'Next: ./beowire compare --lab measures protocols; docs/CLUSTER.md sets up your cluster'
+built:
 	@exec scripts/install-packages demo
 	@exec scripts/make-venv demo
 	@exec scripts/build demo
 
 #: make demo            compare TCP, raw frames and Beowire in a virtual cluster (TIME=120 seconds)
 .PHONY: demo
-demo: all
+demo: built
 	@exec scripts/demo $(TIME)
 
 #: make bench           the transport's figures, and whether they are met (NAME=latency for one)

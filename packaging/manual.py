@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the manual pages: beowire(1) from what the commands themselves say of their options,
-beowire(3) from the headers, fi_beowire(7) from what the provider says of its parameters.
+beowire(3) from the headers, fi_beowire(7) from what the provider says of its parameters; and
+docs/COMMANDS.md.
 
-python3 -I packaging/manual.py command|library|provider >PAGE
+python3 -I packaging/manual.py command|library|provider|document >PAGE
 """
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,13 +33,13 @@ _AFTER = r"""
 .SH EXIT STATUS
 .TP
 .B 0
-All that was asked for was done.
+Everything was done.
 .TP
 .B 1
-Something failed; one line says what.
+Something failed; one line on standard error says what.
 .TP
 .B 2
-The words were not understood, or what they name is not there.
+The command line was not understood, or something that it names does not exist.
 .TP
 .B 130
 It was interrupted.
@@ -81,18 +83,30 @@ def pages(path: str, command: Any) -> Iterator[str]:
         for text in paragraphs(command.help):
             yield f".PP\n{roff(text)}"
         yield from options(command, context)
+        for typed, what in examples().lines(path.partition(" ")[2]):
+            yield f".TP\n.B {roff(typed)}\n{roff(what)}"
     for name, one in below.items():
         yield from pages(f"{path} {name}", one)
 
 
-def command() -> Iterator[str]:
-    """The page beowire(1)."""
+def examples() -> Any:
+    """The module of that name."""
+    return importlib.import_module("beowire.examples")
+
+
+def application() -> Any:
+    """The command with all that are below it."""
     sys.path.insert(0, str(_ROOT / "evaluator"))
     cli = importlib.import_module("beowire.cli")
     typer = importlib.import_module("typer")
     for name in cli.COMMANDS:
         importlib.import_module(f"beowire.commands.{name.replace('-', '_')}").register(cli.app)
-    whole = typer.main.get_command(cli.app)
+    return typer.main.get_command(cli.app)
+
+
+def command() -> Iterator[str]:
+    """The page beowire(1)."""
+    whole = application()
     yield _BEFORE
     yield "\n.PP\n".join(roff(text) for text in paragraphs(whole.help))
     yield ".SH COMMANDS"
@@ -100,8 +114,33 @@ def command() -> Iterator[str]:
     yield _AFTER
 
 
+def document() -> Iterator[str]:
+    """docs/COMMANDS.md."""
+    whole = application()
+    help_text = importlib.import_module("beowire.help_text")
+    yield "<!-- Made by packaging/manual.py document. -->\n# Commands\n"
+    yield "`beowire COMMAND -h` shows the options of each. In a checkout, type `./beowire`.\n"
+    for title, names in examples().GROUPS.items():
+        yield f"## {title}\n"
+        yield "| | |\n|---|---|"
+        for name in names:
+            yield f"| **`{name}`** | **{help_text.first_sentence(whole.commands[name])}** |"
+            for typed, what in examples().lines(name):
+                yield f"| `{typed}` | {what} |"
+        yield ""
+    yield "## Exit status\n"
+    yield "| | |\n|---|---|"
+    for status, meaning in re.findall(r"^\.B (\d+)\n(.*)$", _AFTER, re.MULTILINE):
+        yield f"| {status} | {meaning} |"
+
+
 #: The pages, by what they are asked for.
-PAGES = {"command": command, "library": headers.library, "provider": headers.provider}
+PAGES = {
+    "command": command,
+    "library": headers.library,
+    "provider": headers.provider,
+    "document": document,
+}
 
 
 def main() -> None:

@@ -19,7 +19,8 @@ from beowire.visible import guard, visible
 app = typer.Typer(
     name="beowire",
     cls=help_text.Group,
-    help="Message passing for Ethernet clusters, and the instrument that proves what it is worth.",
+    help="Message passing for Ethernet clusters, and a tool that measures it against TCP, UDP and "
+    "MPI.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

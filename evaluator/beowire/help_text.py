@@ -13,6 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from beowire import examples
+
 #: Groups, in the order in which they are shown: what is in none is in the first.
 _FIRST = "Options"
 _LAB = "The lab"
@@ -121,9 +123,27 @@ class Group(TyperGroup):
         """Writes all of it."""
         lines = _lines(self, ctx, formatter.width)
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, first_sentence(one)) for name, one in found if one and not one.hidden]
-        lines += ["", "Commands:", *_table(rows, formatter.width)]
+        rows = {name: first_sentence(one) for name, one in found if one and not one.hidden}
+        for title, names in _below(ctx, list(rows)):
+            lines += [
+                "",
+                f"{title}:",
+                *_table([(one, rows[one]) for one in names], formatter.width),
+            ]
         formatter.write("\n".join(lines) + "\n")
+
+
+def _below(ctx: Any, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """The commands of a group under their titles."""
+    left = list(names)
+    if ctx.parent is None:
+        for title, members in examples.GROUPS.items():
+            shown = [one for one in members if one in left]
+            left = [one for one in left if one not in shown]
+            if shown:
+                yield title, shown
+    if left:
+        yield "Commands", left
 
 
 def adopt(app: typer.Typer) -> None:
@@ -154,7 +174,16 @@ def _lines(command: Any, ctx: Any, width: int) -> list[str]:
     for title, members in _grouped(options):
         rows = [(_name(one, ctx), _told(one, ctx)) for one in members]
         lines += ["", f"{title}:", *_table(rows, width)]
+    if shown := examples.lines(_command(ctx)):
+        lines += ["", "Examples:"]
+        for typed, what in shown:
+            lines += [f"  {typed}", *_wrapped(f"      {what}", width, "      ")]
     return lines
+
+
+def _command(ctx: Any) -> str:
+    """What is typed after `beowire`; of beowire itself, nothing."""
+    return str(ctx.command_path).partition(" ")[2]
 
 
 def _grouped(options: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]:

@@ -10,7 +10,7 @@ from beowire.load import described
 from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
 from beowire.record import Record, Summary
-from beowire.report import layers, marks, verdict
+from beowire.report import headline, layers, marks, verdict
 from beowire.report.curves import (
     WIDE,
     Cell,
@@ -79,8 +79,25 @@ def render(record: Record, *, width: int, colour: bool, probes: bool = False) ->
     if probes:
         parts.append(fold(terminal_probes.absent(record)))
     parts.append(fold(_left_out(record)))
+    parts += [fold(one) for one in _verdicts(record)]
     # What is drawn has colours, and has made its words visible.
     return "\n\n".join(part if part in drawn else visible(part, LINES) for part in parts if part)
+
+
+def _verdicts(record: Record) -> list[str]:
+    """The result in a sentence, of each pattern and load that compares something."""
+    found = []
+    for pattern in PATTERNS.values():
+        of_pattern = curves([record], pattern.name)
+        for load in dict.fromkeys(curve.load for curve in of_pattern):
+            beside = [curve for curve in of_pattern if curve.load == load]
+            if said := headline.headline(record, beside, pattern):
+                found.append(
+                    (pattern.quantity, f", beside {described(load)}" if load else "", said)
+                )
+    if len(found) == 1:
+        return [f"Verdict: {found[0][2]}."]
+    return [f"Verdict on {quantity}{beside}: {said}." for quantity, beside, said in found]
 
 
 def _advice(words: str, width: int) -> str:

@@ -60,7 +60,7 @@ _LONGEST_S = 24 * 3600.0
 _EVERY = "all"
 
 _group = typer.Typer(
-    help="Whole programs: how fast they are over Beowire, and over TCP.",
+    help="Compares whole programs over Beowire and over TCP.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -217,7 +217,7 @@ def compare(
     nic: NicOption = None,
     modules: ModulesOption = None,
 ) -> None:
-    """Measures protocols between two nodes, and says what to use.
+    """Compares protocols between two nodes, and says which to use.
 
     All do the same work and take turns. Some patterns are between more nodes than two. Without
     --lab, --hosts or --slurm both ends are on this host, over loopback. With --against what a

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 def completion_command(
     shell: Annotated[str, typer.Argument(help=f"One of {', '.join(completion.SHELLS)}.")],
 ) -> None:
-    """Prints what has a shell complete commands and options.
+    """Prints a completion script for your shell.
 
     For bash: eval "$(beowire completion bash)", in ~/.bashrc. For zsh: the same with zsh, after
     compinit. For fish: beowire completion fish >~/.config/fish/completions/beowire.fish

@@ -35,7 +35,7 @@ def diff(
         bool, typer.Option("--json", help="Print all as one JSON object, and nothing else.")
     ] = False,
 ) -> None:
-    """Says from two records whether B is slower than A, and where.
+    """Compares two runs: whether B is slower than A, at which sizes.
 
     Ends with 0 if B is no worse, with 1 if it is worse, and with 2 if that cannot be told. The unit
     is the launch: 10 of each side find 3 % (`beowire compare --launches 10`).

@@ -38,7 +38,7 @@ def doctor(
     ssh_option: SshOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Says what costs time on hosts, and what to type.
+    """Checks hosts and links for what slows messages down.
 
     Looks, and changes nothing. With --hosts also at the ways between each two of them, by messages
     of each kind; there the engine's copy stays (~/.cache/beowire), as `compare` leaves it. Exit

@@ -38,7 +38,7 @@ def drivers(
         bool, typer.Option("--json", help="Print a JSON object: drivers, and broken files.")
     ] = False,
 ) -> None:
-    """Lists every driver: ready, or absent and why."""
+    """Lists the drivers, and why some cannot run here."""
     _check_interface(interface)
     found, broken = _ask(interface)
     if as_json:

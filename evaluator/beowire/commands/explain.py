@@ -86,7 +86,7 @@ def command(
     nic: NicOption = None,
     modules: ModulesOption = None,
 ) -> None:
-    """Says where the microseconds of a message go.
+    """Shows where the time of a message goes.
 
     Measures the driver and what it stands on side by side; then, with perf where that is allowed,
     divides its half round trip among system calls, copies, protocol, driver, interrupts, wake-ups.

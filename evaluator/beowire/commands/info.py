@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Says what is installed here, and what of it can be used.
+    """Shows version, libraries, MPIs and privileges.
 
     Version, lanes, privileges, libraries, MPIs and kernel, as a report of a problem needs them.
     `beowire doctor` judges, `beowire drivers` has all that can be measured.

@@ -62,7 +62,7 @@ class _HandingOn(Command):
 
 
 _group = typer.Typer(
-    help="A cluster in this machine: namespaces or machines, and a wire.",
+    help="Runs a virtual cluster in this machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

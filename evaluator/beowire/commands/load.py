@@ -45,7 +45,7 @@ def load(
         str | None, typer.Option("--cpus", help="Which, as 0,2-3. Default: all.")
     ] = None,
 ) -> None:
-    """Keeps CPUs or memory of this host busy, and says how far.
+    """Keeps CPUs or memory of this host busy, and reports how much.
 
     What share of each CPU it got: a line each second, and one at the end. It ends when its time is
     over, with Ctrl-C or SIGTERM, and with whoever started it.

@@ -36,7 +36,7 @@ def mpi_env(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Prints the variables that make an MPI use Beowire.
+    """Prints the variables with which an MPI uses Beowire.
 
     For a shell: `eval "$(beowire mpi-env --mpi mpich)"`.
     """

@@ -91,7 +91,7 @@ def netpipe_command(
     ] = None,
     ssh_option: SshOption = None,
 ) -> None:
-    """Measures one protocol as NetPIPE would, and takes its options.
+    """Measures one protocol with NetPIPE's options and output.
 
     Such as: beowire netpipe NPtcp -h nodeB -u 1048576 -o np.out. The first word is NetPIPE's
     program (NPtcp, NPmpi, NPmpi2, NPmemcpy ...) or a driver's name. Then its options: letters of

@@ -74,7 +74,7 @@ def pvm_env(
         ),
     ] = False,
 ) -> None:
-    """Prints the variables that make PVM programs use Beowire.
+    """Prints the variables with which PVM programs use Beowire.
 
     For a shell: `eval "$(beowire pvm-env)"`, then start programs as ever; for one program:
     `env $(beowire pvm-env --words) ./program`.

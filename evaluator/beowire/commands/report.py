@@ -65,7 +65,7 @@ def report(
     junit: JunitOption = None,
     prometheus: PrometheusOption = None,
 ) -> None:
-    """Makes report.html again from records.
+    """Writes report.html from the records of runs.
 
     Several records are drawn into the same charts, and compared in a table of their own. The same
     records give the same file, byte for byte.

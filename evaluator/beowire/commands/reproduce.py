@@ -52,7 +52,7 @@ def reproduce(
         ),
     ] = None,
 ) -> None:
-    """Measures what a paper measured, and shows both side by side.
+    """Repeats the measurements of a paper, and shows both.
 
     Says first what it will run and how long that takes. Each measurement is a command of Beowire,
     whose record is kept.

@@ -80,7 +80,7 @@ def run(
     loss: LossOption = None,
     congestion: CongestionOption = None,
 ) -> None:
-    """Starts the processes of a native program.
+    """Starts programs that use Beowire's own interface.
 
     They find one another with beowire_job.h. The first that fails ends all others, and its exit
     status becomes this command's.

@@ -64,7 +64,7 @@ def setup(
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
 ) -> None:
-    """Makes hosts ready for MPI over Beowire.
+    """Prepares hosts for MPI over Beowire, or undoes that.
 
     Says what it would do; with --apply does it: copies the libfabric provider, lets a group send
     Ethernet frames, and writes the variables as a file for shells and as a module. Then, between

@@ -108,7 +108,7 @@ def simulate(
         bool, typer.Option("--json", help="Print JSON (always, if not to a terminal).")
     ] = False,
 ) -> None:
-    """Runs the protocol in clusters on a simulated wire, by seed.
+    """Tests the protocol in simulated clusters, by seed.
 
     Each seed decides a run, and always the same one. Exits with 0 only if nothing was lost,
     doubled, altered, out of order, or hung.

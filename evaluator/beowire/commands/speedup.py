@@ -117,7 +117,7 @@ def speedup(
     nic: NicOption = None,
     modules: ModulesOption = None,
 ) -> None:
-    """Says how much faster an MPI program of yours is over Beowire.
+    """Measures how much faster your MPI program is over Beowire.
 
     Runs it over TCP and over Beowire in turns, in a lab, on two hosts, or in the Slurm allocation
     that this is typed in.

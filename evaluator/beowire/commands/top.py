@@ -49,7 +49,7 @@ def top(
         ),
     ] = False,
 ) -> None:
-    """Shows what the endpoints of this host are doing.
+    """Shows the endpoints of this host: traffic, peers, drops.
 
     A line for each process that has one open: frames sent and received, bytes both ways, and frames
     that were sent again. Rates are of the time since the last look; at the first, averages since

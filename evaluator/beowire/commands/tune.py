@@ -77,7 +77,7 @@ def tune(
     nic: NicOption = None,
     modules: ModulesOption = None,
 ) -> None:
-    """Measures the transport's crossovers, and writes them down.
+    """Measures at which sizes to change lanes, and configures it.
 
     That is where one way to send gives way to another. Every endpoint that is opened from then on
     on a host that has the file reads it: docs/CONFIGURATION.md. Runs that are too short on a busy

@@ -121,14 +121,24 @@ def busy_text(record: Record) -> str:
 
 def busy_during(link: Link, ends: Sequence[NodeEnd], end: End | None) -> str:
     """The same of any run between these ends."""
+    return ": ".join(_disturbance(link, ends, end))
+
+
+def used_by_others(record: Record) -> str:
+    """busy_text() without what follows from it."""
+    return next(iter(_disturbance(record.meta.link, record.meta.ends, record.end)), "")
+
+
+def _disturbance(link: Link, ends: Sequence[NodeEnd], end: End | None) -> tuple[str, ...]:
+    """What others used, and what follows; nothing: not that it is known."""
     # A machine of a lab has other CPUs than the one that it runs on.
     cpus = None if link.accelerator else _cpus(ends[0])
     if end is not None and end.other_cpus is not None:
         of = f" of {cpus}" if cpus else ""
         used = _used_text(end, BUSY_SHARE * (cpus or _FEW_CPUS), f"{of} CPUs of this machine")
         if not used:
-            return ""
-        return f"{used}: expect wider intervals and longer tails than it has when it is idle"
+            return ()
+        return used, "expect wider intervals and longer tails than it has when it is idle"
     busy = [
         f"{one.node} had a load of {significant(load, 2)} on {count} CPUs"
         for one in (ends if link.kind == "hosts" else ends[:1])
@@ -137,10 +147,10 @@ def busy_during(link: Link, ends: Sequence[NodeEnd], end: End | None) -> str:
         and load > _BUSY_LOAD * count
     ]
     if not busy:
-        return ""
+        return ()
     return (
-        f"when this began, {' and '.join(busy)}: if that went on, expect wider intervals and longer"
-        " tails than on an idle machine"
+        f"when this began, {' and '.join(busy)}",
+        "if that went on, expect wider intervals and longer tails than on an idle machine",
     )
 
 

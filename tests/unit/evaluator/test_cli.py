@@ -149,7 +149,7 @@ def test_a_directory_that_is_gone__one_line(tmp_path: Path) -> None:
 def test_no_words__the_help() -> None:
     done = _beowire('exec "$@"')
     assert done.returncode == 2
-    commands = done.stderr[done.stderr.index("Commands:") :]
+    commands = done.stderr[done.stderr.index("Measure:") :]
     assert all(f"\n  {name} " in commands for name in cli.COMMANDS)
     assert "..." not in commands  # what a command is for fits in its line
 
