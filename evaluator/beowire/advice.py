@@ -3,15 +3,17 @@
 
 A range has one of these verdicts; there are few ranges, and few sizes of which more could be said:
 
-- sure: one driver is the fastest at every size of it, and told apart from all others at the first
-  and the last. Between them it may be that it is not told apart at a size, but not at two in a row;
-- unsure: at every size the fastest is one of those that are named, and none of them is told apart
-  from it. Whatever else is not told apart at some size is named after them;
-- not known: there were too few rounds for intervals.
+- sure: one driver is the fastest at every size of it, and differs significantly from all others at
+  the first and the last. Between them one size may lack a significant difference, but not two in a
+  row;
+- unsure: at every size the fastest is one of those that are named, and none of them differs
+  significantly from it. Other drivers without a significant difference at some size are named after
+  them;
+- inconclusive: there were too few rounds for intervals.
 
-So what a table has ahead at a size is named in the advice on that size, and what is named alone is
-ahead everywhere. Two drivers are told apart at a size if their intervals do not overlap, and their
-medians differ by more than ALIKE: another launch differs by as much from this one.
+So the driver that is ahead in a table is named in the advice on that size, and a driver that is
+named alone is ahead everywhere. A difference at a size is significant if the intervals do not
+overlap and the medians differ by more than ALIKE: as much as two launches of the same driver.
 """
 
 import math
@@ -26,7 +28,7 @@ from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.report.summary import FLOOR
 from beowire.units import rate_text, significant, size_text, time_text
 
-REMEDY = "more --time, or fewer sizes or drivers, helps"
+REMEDY = "use a longer --time, or fewer sizes or drivers"
 
 #: Shares by which medians of the same thing differ from launch to launch.
 ALIKE = 0.02
@@ -43,9 +45,9 @@ class Range:
     """Neighbouring sizes with one verdict."""
 
     names: tuple[str, ...]
-    """What to use: one, or several that are not told apart; none: it is not known."""
+    """What to use: one, or several without a significant difference; none: inconclusive."""
     close: tuple[str, ...]
-    """What is not told apart from them at some of the sizes."""
+    """Drivers without a significant difference from them at some of the sizes."""
     leaders: frozenset[str]
     """What is ahead at one of the sizes at least: they are among the names."""
     cells: tuple[Mapping[str, Cell], ...]
@@ -131,24 +133,24 @@ def verdicts(
     for one in ranges(contenders, pattern):
         span = _span(*(size_text(one.sizes[at]) for at in (0, -1)))
         if not one.names:
-            rows.append((span, "", f"not known, for too few rounds: {REMEDY}", ""))
+            rows.append((span, "", f"inconclusive, too few rounds: {REMEDY}", ""))
         else:
             rows.append((span, names_text(one), *_cost(one, pattern, floor)))
     return rows
 
 
 def names_text(one: Range) -> str:
-    """`beowire`, `beowire or tcp (not told apart)`."""
+    """`beowire`, `beowire or tcp (no significant difference)`."""
     shown = [name for name in one.names if name in one.leaders]
     shown += [name for name in one.names if name not in one.leaders][: _MOST_NAMED - len(shown)]
     more = len(one.names) - len(shown)
     named = " or ".join(shown) + (f" or {more} others" if more > 0 else "")
-    notes = ["not told apart"] if len(one.names) > 1 else []
+    notes = ["no significant difference"] if len(one.names) > 1 else []
     if one.close:
         others = ", ".join(one.close[:_MOST_NAMED])
         more = len(one.close) - _MOST_NAMED
         notes.append(
-            f"at some sizes not told apart from {others}"
+            f"at some sizes no significant difference from {others}"
             + (f" and {more} others" if more > 0 else "")
         )
     return f"{named} ({'; '.join(notes)})" if notes else named
@@ -160,11 +162,11 @@ class _Place:
 
     leader: str
     alike: frozenset[str]
-    """What is not told apart from the leader, which is one of them; none: nothing is known."""
+    """The leader, and drivers without a significant difference from it; none: inconclusive."""
 
     @property
     def alone(self) -> bool:
-        """The leader is told apart from all others."""
+        """The leader differs significantly from all others."""
         return len(self.alike) == 1
 
 
@@ -266,7 +268,7 @@ def _cost(one: Range, pattern: Pattern, floor: Curve | None) -> tuple[str, str]:
     cells = [cells[name] for cells in one.cells if name in cells]
     values = [_quantity(cell, pattern).median for cell in cells]
     shown = time_text if pattern.is_times else rate_text
-    parts = [_span(shown(values[0]), shown(values[-1]))]
+    absolute = _span(shown(values[0]), shown(values[-1]))
     spent = median(
         sum(cost.user_ns + cost.system_ns for end in (0, 1) if (cost := cell.cpu(end)))
         for cell in cells
@@ -281,12 +283,11 @@ def _cost(one: Range, pattern: Pattern, floor: Curve | None) -> tuple[str, str]:
             usual = median(distances)
             # With segmentation offload long messages pass what goes frame by frame.
             beaten = usual < 1 if pattern.is_times else usual > 1
-            below = f"{FLOOR}, frame by frame" if beaten else f"the floor ({FLOOR})"
-            parts.append(f"{significant(usual, 2)} times {below}")
-    if following := _ahead_of(one, pattern):
-        parts.append(following)
+            below = "single frames" if beaten else "the lower bound"
+            absolute += f", {significant(usual, 2)} times {below} ({FLOOR})"
+    parts = [text for text in (_ahead_of(one, pattern), absolute) if text]
     cpu = f"CPU {time_text(spent)} {pattern.an_each}, both ends together"
-    return ", ".join(parts), cpu
+    return "; ".join(parts), cpu
 
 
 def _ahead_of(one: Range, pattern: Pattern) -> str:
@@ -305,7 +306,7 @@ def _ahead_of(one: Range, pattern: Pattern) -> str:
         return ""
     following = min(factors, key=lambda other: (median(factors[other]), other))
     low, high = (significant(end(factors[following]), 2) for end in (min, max))
-    return f"{_span(low, high)} times as fast as {following}, the next"
+    return f"{_span(low, high)} times as fast as {following}"
 
 
 def _distance(cell: Cell, floor: Cell, pattern: Pattern) -> float:

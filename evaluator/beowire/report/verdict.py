@@ -64,8 +64,7 @@ def sentences(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve
 def _uses(record: Record, found: Sequence[Curve], pattern: Pattern) -> list[str]:
     known = [(use, span, why) for span, use, why, _ in rows(record, found, pattern) if use]
     said = [
-        f"Use <b>{escape(use)}</b> for messages of {escape(span)}: {pattern.quantity}"
-        f" {escape(why)}."
+        f"Use <b>{escape(use)}</b> for messages of {escape(span)}: {escape(why)}."
         for use, span, why in known[:_MOST_RANGES]
     ]
     if out := left_out(record, found):

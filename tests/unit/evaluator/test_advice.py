@@ -131,7 +131,7 @@ def test_ranges__a_size_between_two_that_are_sure__counts_with_them() -> None:
     # But not if the other one is ahead there, by however little.
     assert _said({"a": [(1.0, 0.01)] * 3, "b": [sure, (0.999, 0.1), sure]}) == [
         ("a", 1),
-        ("b or a (not told apart)", 1),
+        ("b or a (no significant difference)", 1),
         ("a", 1),
     ]
 
@@ -139,7 +139,11 @@ def test_ranges__a_size_between_two_that_are_sure__counts_with_them() -> None:
 def test_ranges__at_a_crossover__say_that_it_is_open() -> None:
     one = [(1.0, 0.01)] * 4 + [(2.0, 0.01)] * 3
     other = [(2.0, 0.01)] * 3 + [(1.01, 0.01)] + [(1.0, 0.01)] * 3
-    assert _said({"a": one, "b": other}) == [("a", 3), ("a or b (not told apart)", 1), ("b", 3)]
+    assert _said({"a": one, "b": other}) == [
+        ("a", 3),
+        ("a or b (no significant difference)", 1),
+        ("b", 3),
+    ]
 
 
 def test_ranges__a_driver_that_is_ahead_at_one_size__is_not_covered_up() -> None:
@@ -148,22 +152,22 @@ def test_ranges__a_driver_that_is_ahead_at_one_size__is_not_covered_up() -> None
     tcp = [(1.5, 0.1), (0.9, 0.1), (1.5, 0.1)]
     assert _said({"beowire": beowire, "tcp": tcp}) == [
         ("beowire", 1),
-        ("tcp or beowire (not told apart)", 1),
+        ("tcp or beowire (no significant difference)", 1),
         ("beowire", 1),
     ]
 
 
 def test_ranges__ahead_and_mostly_open__say_of_whom() -> None:
     found = _said({"a": [(1.0, 0.1)] * 5, "b": [(1.1, 0.1)] * 2 + [(3.0, 0.1)] * 3})
-    assert found == [("a or b (not told apart)", 2), ("a", 3)]
+    assert found == [("a or b (no significant difference)", 2), ("a", 3)]
     open_, slow = (1.1, 0.1), (3.0, 0.1)
     found = _said({"a": [(1.0, 0.1)] * 2, "b": [open_, slow], "c": [slow, open_]})
-    assert found == [("a (at some sizes not told apart from b, c)", 2)]
+    assert found == [("a (at some sizes no significant difference from b, c)", 2)]
 
 
 def test_ranges__medians_that_launches_differ_by__are_not_told_apart() -> None:
     found = _said({"a": [(1.0, 0.001)] * 3, "b": [(1.015, 0.001)] * 3})
-    assert found == [("a or b (not told apart)", 3)]
+    assert found == [("a or b (no significant difference)", 3)]
 
 
 def test_names_text__all_that_are_ahead_somewhere_are_shown() -> None:
@@ -172,10 +176,10 @@ def test_names_text__all_that_are_ahead_somewhere_are_shown() -> None:
         for at, name in enumerate("abcdef")
     }
     ((text, sizes),) = _said(table)
-    assert text == "a or b or c or d or e or f (not told apart)"
+    assert text == "a or b or c or d or e or f (no significant difference)"
     assert sizes == 6
     flat = {name: [(1.0, 0.1)] for name in "abcdef"}
-    assert _said(flat) == [("a or b or c or d or 2 others (not told apart)", 1)]
+    assert _said(flat) == [("a or b or c or d or 2 others (no significant difference)", 1)]
 
 
 def test_text__of_ranges__has_their_sizes() -> None:

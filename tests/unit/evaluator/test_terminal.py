@@ -126,7 +126,7 @@ def test_render__a_floor_that_is_passed_is_no_floor(tmp_path: Path) -> None:
     record.results.remove(packet)
     record.results.append(packet.model_copy(update={"half_rtt_ns": half}))
     text = terminal.render(record, width=100, colour=False)
-    assert "times packet, frame by frame" in text
+    assert "times single frames (packet)" in text
     assert "the floor" not in text[: text.index("Throughput of a stream")]
 
 
@@ -143,7 +143,7 @@ def test_render__advises_among_reliable_drivers_between_nodes(tmp_path: Path) ->
     text = terminal.render(record, width=100, colour=False)
     advice = text[text.index("What to use") :].split("\n\n")[0]
     assert "beowire" in advice
-    assert "times the floor (packet)" in advice
+    assert "times the lower bound (packet)" in advice
     assert "CPU" in advice
     for line in advice.splitlines()[1:]:
         assert not any(f" {name}:" in line for name in ("packet", "shm", "memcpy"))
@@ -173,7 +173,7 @@ def test_render__without_intervals_nothing_is_advised(tmp_path: Path) -> None:
     record = _record(tmp_path, "tcp", "tcp-spin", sizes=(8, 1024))
     medians = {("tcp", 8): 9e3, ("tcp", 1024): 9e3, ("tcp-spin", 8): 1e3, ("tcp-spin", 1024): 1e3}
     (advice,) = _advice(_half_rounds(record, medians, None))
-    assert advice.startswith("  8 B to 1 KiB         not known, for too few rounds: more --time")
+    assert advice.startswith("  8 B to 1 KiB         inconclusive, too few rounds: use a longer")
 
 
 def test_render__of_those_not_told_apart_the_usually_faster_is_first(tmp_path: Path) -> None:
@@ -181,7 +181,9 @@ def test_render__of_those_not_told_apart_the_usually_faster_is_first(tmp_path: P
     # At the first size the other one is a little faster.
     medians = {("tcp", 8): 1e3, ("tcp", 1024): 5e3, ("tcp-spin", 8): 11e2, ("tcp-spin", 1024): 3e3}
     advice = _advice(_half_rounds(record, medians, 9.0))
-    assert advice[0].startswith("  8 B to 1 KiB         tcp-spin or tcp (not told apart)")
+    assert advice[0].startswith(
+        "  8 B to 1 KiB         tcp-spin or tcp (no significant difference)"
+    )
 
 
 def test_render__gives_no_advice_on_a_single_driver(tmp_path: Path) -> None:
