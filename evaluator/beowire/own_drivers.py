@@ -7,8 +7,8 @@ directory, made for the run: so whatever launches engines, here, in a lab or on 
 nothing of it.
 
 A driver is tried before anything is measured, both ends on this host: every byte of messages of
-many sizes is verified (the engine's `check`). One that crashes, hangs, returns early or mixes up
-data is left out with its reason.
+many sizes is verified (the engine's `check`). If one does not compile, crashes, hangs, returns
+early or mixes up data, nothing is measured.
 """
 
 import hashlib
@@ -19,7 +19,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from beowire import paths
@@ -46,23 +45,14 @@ _END_S = 0.5
 _LEAST_UNRELIABLE = 8
 
 
-@dataclass
-class OwnDrivers:
-    """What became of the files that the user named."""
-
-    names: list[str] = field(default_factory=list)
-    """Drivers that can be measured."""
-    failures: list[tuple[str, str]] = field(default_factory=list)
-    """Of those that cannot: the file or the driver, and why, in a line that says what to do."""
-
-
 @contextmanager
-def own_drivers(files: Sequence[Path], interrupts: Interrupts) -> Iterator[OwnDrivers]:
-    """Within it, engines know the drivers of these files."""
-    found = OwnDrivers()
+def own_drivers(files: Sequence[Path], interrupts: Interrupts) -> Iterator[list[str]]:
+    """Within it, engines know the drivers of these files; yields their names. BeowireError before
+    that with the reason of each file that cannot be measured."""
     if not files:
-        yield found
+        yield []
         return
+    failures: list[str] = []
     ours = _built_in(interrupts)
     libraries: dict[str, Path] = {}
     for file in files:
@@ -70,15 +60,16 @@ def own_drivers(files: Sequence[Path], interrupts: Interrupts) -> Iterator[OwnDr
             library = compiled(file)
             for info in _look_at(library, file, ours | libraries.keys(), interrupts):
                 try_out(info, library.parent, interrupts)
-                found.names.append(info.name)
                 libraries[info.name] = library
         except BeowireError as error:
-            found.failures.append((file.name, str(error)))
+            failures.append(str(error))
+    if failures:
+        raise BeowireError("; ".join(failures))
     with (
         tempfile.TemporaryDirectory(prefix="beowire-engine-") as directory,
         _in_place(Path(directory) / "engine", libraries),
     ):
-        yield found
+        yield list(libraries)
 
 
 def compiled(source: Path) -> Path:
@@ -89,7 +80,9 @@ def compiled(source: Path) -> Path:
     flags = [*_FLAGS, *os.environ.get("CFLAGS", "").split()]
     flags += ["-I", str(paths.driver_headers()), "-I", str(source.resolve().parent)]
     libraries = os.environ.get("LDLIBS", "").split()
-    whole = _run([*compiler.split(), *flags, "-E", "-P", str(source)], source)
+    # Whatever it is called: the compiler would hand a name that it does not know to the linker.
+    as_c = ["-x", "c", str(source), "-x", "none"]
+    whole = _run([*compiler.split(), *flags, "-E", "-P", *as_c], source)
     version = _run([*compiler.split(), "--version"], source)
     words = "\0".join([compiler, *flags, *libraries]).encode()
     digest = hashlib.sha256(b"\0".join([words, version, whole])).hexdigest()[:16]
@@ -104,7 +97,7 @@ def compiled(source: Path) -> Path:
     # Under a name of its own first: nobody ever finds half of it.
     fresh = directory / f"{secrets.token_hex(8)}.new"
     try:
-        command = [*compiler.split(), *flags, "-shared", str(source), "-o", str(fresh), *libraries]
+        command = [*compiler.split(), *flags, "-shared", *as_c, "-o", str(fresh), *libraries]
         _run(command, source)
         fresh.chmod(0o755)
         fresh.replace(library)

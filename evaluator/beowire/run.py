@@ -96,8 +96,6 @@ class Request:
     """Names of probes that disturb, or `all` of them; None: none."""
     own: tuple[str, ...] = ()
     """Drivers of the user's that are measured in any case."""
-    failed: tuple[tuple[str, str], ...] = ()
-    """Drivers of the user's that cannot be, and why."""
     commands: tuple[OwnCommand, ...] = ()
     """What the user has run, whose lines become rows."""
     socket_buffer: int | None = None
@@ -149,7 +147,6 @@ def run(
         names, of_mpis = mpi_drivers.expanded(request.drivers)
         found = replace(found, drivers=[*found.drivers, *of_mpis])
         drivers, skipped = selection.choose_drivers(found.drivers, names, _own_drivers(request))
-        skipped += [Skipped(driver=name, reason=reason) for name, reason in request.failed]
         found = _with_commands(found, request.commands)
         probes = choose_probes(request.probes, found.probes)
         findings = found_at(launcher, found)
@@ -215,7 +212,7 @@ class _Comparison:
     def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
         begun = time.monotonic()
         others = self._others
-        failures = [reason for _, reason in self._request.failed]
+        failures: list[str] = []
         status = "ok"
         if self._request.scheduled:
             self._fit_schedule(drivers)

@@ -44,13 +44,11 @@ def test_example__is_short() -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= 60
 
 
-def test_compare__own_driver_is_a_row_and_a_wrong_one_costs_no_other(tmp_path: Path) -> None:
-    wrong = variant(tmp_path, "early", "return 0;")
-    own = ("--driver", str(EXAMPLE), "--driver", str(wrong))
+def compare(tmp_path: Path, *drivers: Path) -> subprocess.CompletedProcess[str]:
+    own = [word for file in drivers for word in ("--driver", str(file))]
     words = ("--drivers", "pipe", "--sizes", "8,1024", "--time", "2", "--out", "o")
-    command = ("--driver-command", "told=echo 8 0.00001")
-    done = subprocess.run(
-        [ROOT / "beowire", "compare", *own, *command, *words],
+    return subprocess.run(
+        [ROOT / "beowire", "compare", *own, *words, "--driver-command", "told=echo 8 0.00001"],
         cwd=tmp_path,
         env={**os.environ, "BEOWIRE_CONFIG": ""},
         capture_output=True,
@@ -58,13 +56,27 @@ def test_compare__own_driver_is_a_row_and_a_wrong_one_costs_no_other(tmp_path: P
         check=False,
         timeout=60,
     )
-    assert done.returncode == 1
-    assert re.search(r"driver early fails its check on local\d: receive\(\) has other", done.stderr)
-    assert len(done.stderr.splitlines()) == 1
+
+
+def test_compare__own_driver_is_a_row(tmp_path: Path) -> None:
+    done = compare(tmp_path, EXAMPLE)
+    assert done.returncode == 0, done.stderr
     record = read_record(tmp_path / "o" / "record.jsonl")
     assert {one.driver for one in record.results} == {"pipe", "my-datagrams", "told"}
-    assert {one.driver for one in record.skipped} == {"early.c"}
     assert (tmp_path / "o" / "report.html").is_file()
+
+
+def test_compare__wrong_drivers__nothing_is_measured_and_each_is_named(tmp_path: Path) -> None:
+    no_c = tmp_path / "notes.txt"
+    no_c.write_text("Not a program.\n")
+    none = tmp_path / "none.c"
+    done = compare(tmp_path, EXAMPLE, variant(tmp_path, "early", "return 0;"), no_c, none)
+    assert done.returncode == 2
+    assert re.search(r"driver early fails its check on local\d: receive\(\) has other", done.stderr)
+    assert re.search(r"notes.txt: it does not compile: .*notes.txt:1:1: error: ", done.stderr)
+    assert f"{none}: there is no such file" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "o").exists()
 
 
 def test_compiled__once_for_the_same_content(tmp_path: Path, cache: Path) -> None:
@@ -120,20 +132,21 @@ def test_own_drivers__each_defect_is_named(
     empty = tmp_path / "empty.c"
     empty.write_text("int x;\n")
     before = paths.engine_directory()
-    with own_drivers.own_drivers([*files, empty], interrupts) as own:
-        assert own.names == []
-        failures = dict(own.failures)
+    with (
+        pytest.raises(BeowireError, match="does not export beowire_driver_table") as caught,
+        own_drivers.own_drivers([*files, empty], interrupts),
+    ):
+        pass
     assert paths.engine_directory() == before
-    for name, (_, said) in defects.items():
-        assert re.search(said, failures[f"{name}.c"]), failures[f"{name}.c"]
-        assert "\n" not in failures[f"{name}.c"]
-    assert "does not export beowire_driver_table" in failures["empty.c"]
+    for _, said in defects.values():
+        assert re.search(said, str(caught.value))
+    assert "\n" not in str(caught.value)
 
 
 def test_own_drivers__engines_know_them_meanwhile(interrupts: Interrupts) -> None:
     before = paths.engine_directory()
     with own_drivers.own_drivers([EXAMPLE], interrupts) as own:
-        assert (own.names, own.failures) == (["my-datagrams"], [])
+        assert own == ["my-datagrams"]
         inside = paths.engine_directory()
         assert (inside / "drivers" / "beowire-driver-my-datagrams.so").is_file()
         assert (inside / "drivers" / "beowire-driver-tcp.so").is_file()

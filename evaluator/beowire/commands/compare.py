@@ -294,8 +294,7 @@ def compare(
             launcher = LocalLauncher()
         try:
             with own_drivers(driver or [], interrupts) as own:
-                request = replace(request, own=tuple(own.names), failed=tuple(own.failures))
-                outcome = run(launcher, request, interrupts)
+                outcome = run(launcher, replace(request, own=tuple(own)), interrupts)
         except KeyboardInterrupt:
             raise BeowireError("interrupted before anything was measured", 130) from None
         quiet = request.json or sinks.takes_output(csv, netpipe_columns)
