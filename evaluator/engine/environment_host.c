@@ -14,6 +14,13 @@
 #include "environment.h"
 #include "facts.h"
 
+/* Clang's __VERSION__ begins with its name, GCC's does not. */
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "GCC " __VERSION__
+#endif
+
 #ifdef __OPTIMIZE__
 #define BUILD_TYPE "optimised"
 #else
@@ -202,7 +209,7 @@ static void write_process(struct json *json)
     }
     json_text(json, "libc", gnu_get_libc_version());
     json_text(json, "engine_version", BEOWIRE_VERSION);
-    json_text(json, "engine_compiler", __VERSION__);
+    json_text(json, "engine_compiler", COMPILER);
     json_text(json, "engine_build", BUILD_TYPE);
 }
 
