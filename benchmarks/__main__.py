@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`scripts/bench NAME|all [--time S] [--out DIR]`: prints figures, and whether they are met."""
+"""`scripts/bench NAME|all [--time S] [--system-call-cost TIME] [--out DIR]`: prints figures, and
+whether they are met."""
 
 import argparse
 import sys
@@ -32,7 +33,8 @@ from benchmarks import (
 )
 from benchmarks.context import Context
 from benchmarks.figure import Results
-from beowire import files
+from beowire import call_cost, files
+from beowire.call_cost import OPTION
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 
@@ -56,6 +58,9 @@ BENCHMARKS: dict[str, ModuleType] = {
     "trace": trace,
 }
 
+#: Those in which nothing but messages is measured, so that their system calls can cost more.
+SLOWED = ("latency", "bulk", "rate", "shaped", "loss", "cpu", "loaded", "mpi", "apps", "pipeline")
+
 
 def main(arguments: Sequence[str]) -> int:
     """Runs what is named; 0: all figures are met, 1: not all, 2: this run cannot tell, 130: it was
@@ -72,46 +77,62 @@ def main(arguments: Sequence[str]) -> int:
         "--time", type=float, help="seconds that each benchmark may measure (default: its own)"
     )
     parser.add_argument(
+        OPTION,
+        dest="call_cost",
+        metavar="TIME",
+        help="such as 300ns: every system call of what is measured costs so much more",
+    )
+    parser.add_argument(
         "--out", type=Path, help="directory for figures and records (default: a new one in build)"
     )
     options = parser.parse_args(arguments)
     if options.time is not None and not 1 <= options.time <= 7 * 24 * 3600:
         parser.error("--time is 1 second to 7 days")
-    names = list(BENCHMARKS) if "all" in options.name else list(dict.fromkeys(options.name))
+    known = list(BENCHMARKS)
+    if options.call_cost is not None:
+        try:
+            call_cost.parse(options.call_cost)
+        except BeowireError as error:
+            parser.error(str(error))
+        known = list(SLOWED)
+        if unfit := [name for name in options.name if name not in (*known, "all")]:
+            parser.error(f"{unfit[0]} does not take {OPTION}; these do: {', '.join(known)}")
+    names = known if "all" in options.name else list(dict.fromkeys(options.name))
     out = options.out or Path("build/bench") / datetime.now().strftime("%Y%m%d-%H%M%S")
     if out.exists():
         parser.error(f"{out} exists already and is not overwritten: name another directory")
     try:
         with Interrupts():  # a command that is being waited for does not outlive it
-            return _all(names, options.time, out)
+            return _all(names, options.time, options.call_cost, out)
     except KeyboardInterrupt:
         print(f"scripts/bench: interrupted; what was measured is in {out}", file=sys.stderr)
         return 130
 
 
-def _all(names: Sequence[str], seconds: float | None, out: Path) -> int:
+def _all(names: Sequence[str], seconds: float | None, call_cost: str | None, out: Path) -> int:
     done = []
     for number, name in enumerate(names):
         if number:
             print()
-        done.append(_one(name, seconds or BENCHMARKS[name].SECONDS, out / name))
+        context = Context(out / name, seconds or BENCHMARKS[name].SECONDS, call_cost)
+        done.append(_one(name, context))
     path = out / "figures.md"
     files.write_whole(path, document.render(document.read([out])))
     print(f"\nall of it as Markdown: {path}")
     return table.exit_status(done)
 
 
-def _one(name: str, seconds: float, directory: Path) -> Results:
+def _one(name: str, context: Context) -> Results:
     module = BENCHMARKS[name]
-    directory.mkdir(parents=True)
+    context.directory.mkdir(parents=True)
     begun = time.monotonic()
     try:
-        results: Results = module.run(Context(directory, seconds))
+        results: Results = module.run(context)
     except BeowireError as error:
         results = Results(problems=[str(error)])
     print(table.render(f"{name}: {module.SUMMARY}", results), flush=True)
-    path = directory / "figures.json"
-    table.write(path, name, seconds, results)
+    path = context.directory / "figures.json"
+    table.write(path, name, context.seconds, results)
     print(f"{time.monotonic() - begun:.0f} s; figures: {path}", flush=True)
     return results
 

@@ -70,6 +70,7 @@ def run(context: Context) -> Results:
                     where=where,
                     letter=letter,
                     launches=count,
+                    call_cost=context.call_cost,
                 )
                 try:
                     add(results, part, measured.run(), measured.command)

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from beowire import files
+from beowire import call_cost, files, paths
 from beowire.errors import BeowireError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,6 +19,15 @@ def program(name: str, needs: str = "") -> Path:
         return path
     first = f"install {needs}, " if needs else ""
     raise BeowireError(f"{relative(path)} is not built: {first}run `scripts/build bench`")
+
+
+def slowed(cost: str | None) -> tuple[str, ...]:
+    """The words in front of a command line which make each system call of what it starts cost so
+    much more; none for None. BeowireError."""
+    if cost is None:
+        return ()
+    engine = paths.engine_directory() / "beowire-engine"
+    return str(engine), call_cost.OPTION, str(call_cost.parse(cost))
 
 
 def relative(path: Path) -> str:

@@ -27,6 +27,7 @@ def run(context: Context) -> Results:
     for mtu in (1500, 9000):
         comparison = Comparison.of(
             context.part(f"mtu{mtu}"),
+            call_cost=context.call_cost,
             where=("--lab", "--mtu", str(mtu)),
             drivers=("beowire", _COPY, *tcp),
             sizes=list(_SIZES),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks import figure
 from beowire import files, isolated
+from beowire.call_cost import OPTION
 from beowire.errors import BeowireError
 from beowire.record import Record, Result, read_record
 from beowire.sizes import format_size
@@ -52,14 +53,17 @@ class Comparison:
         pattern: str = "pingpong",
         launches: int | None = None,
         where: Sequence[str] = ("--lab",),
+        call_cost: str | None = None,
     ) -> "Comparison":
-        """`where` are the options of the lab, or nothing for two ends on this host."""
+        """`where` are the options of the lab, or nothing for two ends on this host. `call_cost`: as
+        Context has it."""
         count = launches_for(seconds) if launches is None else launches
         arguments = (
             *where,
             *("--drivers", ",".join(drivers), "--pattern", pattern),
             *("--sizes", ",".join(format_size(size).replace(" ", "") for size in sizes)),
             *("--time", f"{seconds:g}", "--launches", str(count)),
+            *(() if call_cost is None else (OPTION, call_cost)),
         )
         return cls(arguments, directory)
 

@@ -24,6 +24,8 @@ class Context:
 
     directory: Path
     seconds: float
+    call_cost: str | None = None
+    """What each system call of what is measured is to cost more: `300ns`."""
 
     def part(self, name: str) -> Path:
         """A directory for one of its runs; not made yet."""

@@ -22,6 +22,7 @@ def run(context: Context) -> Results:
     names = ("beowire", "tcp", "tcp-spin")
     comparison = Comparison.of(
         context.part("stream"),
+        call_cost=context.call_cost,
         drivers=names,
         sizes=_SIZES,
         seconds=context.seconds,

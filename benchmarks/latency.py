@@ -20,6 +20,7 @@ def run(context: Context) -> Results:
     for link in ("direct", "switch"):
         comparison = Comparison.of(
             context.part(link),
+            call_cost=context.call_cost,
             where=("--lab", "--link", link),
             drivers=names,
             sizes=[_SIZE],

@@ -22,6 +22,7 @@ def run(context: Context) -> Results:
     for nice in (19, 0):
         comparison = Comparison.of(
             context.part(f"nice{nice}"),
+            call_cost=context.call_cost,
             where=("--lab", "--load", f"hog:{nice}"),
             drivers=names,
             sizes=_SIZES,

@@ -41,6 +41,7 @@ def run(context: Context) -> Results:
         for loss, driver in labs:
             comparison = Comparison.of(
                 context.part(f"{driver}-loss{loss.strip('%')}-{turn + 1}"),
+                call_cost=context.call_cost,
                 where=("--lab", "--rate", "1g", "--loss", loss),
                 drivers=[driver],
                 sizes=_SIZES,

@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks import built
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, of_launches
+from beowire.call_cost import OPTION
 from beowire.errors import BeowireError
 from beowire.lab import cluster, mpirun
 from beowire.lab.options import LabOptions
@@ -90,6 +92,7 @@ def run(context: Context) -> Results:
         mpi = installation.find(name)
         program = _compile(mpi, context.directory / "mpi_speed")
         chosen = ways(mpi)
+        slowed = built.slowed(context.call_cost)
     except BeowireError as error:
         return Results(problems=[str(error)])
     count = max(1, min(_MOST_TURNS, int(context.seconds / (_TURN_S * len(chosen)))))
@@ -103,13 +106,17 @@ def run(context: Context) -> Results:
                     continue
                 for ranks, what in _RUNS:
                     try:
-                        cells = _measure(lab.state, mpi, variables, ranks, [str(program), *what])
+                        cells = _measure(
+                            lab.state, mpi, variables, ranks, [*slowed, str(program), *what]
+                        )
                         turns.add(turn, way, cells)
                     except BeowireError as error:
                         problems[way] = f"{way}, {ranks} ranks: {error}"
     finally:
         lab.close()
     command = f"BEOWIRE_BENCH_MPI={name} scripts/bench mpi --time {context.seconds:g}"
+    if context.call_cost is not None:
+        command += f" {OPTION} {context.call_cost}"
     found = figures(turns, command)
     found.problems += problems.values()
     return found

@@ -46,7 +46,14 @@ def run(context: Context) -> Results:
     names = list(cells())
     once_s = _LAUNCH_S * len(names) * len(_OVER)
     count = max(1, min(programs.LAUNCHES, int(context.seconds / once_s) - 1))
-    measured = Programs.of(context.part("pipeline"), names, mpi=name, over=_OVER, launches=count)
+    measured = Programs.of(
+        context.part("pipeline"),
+        names,
+        mpi=name,
+        over=_OVER,
+        launches=count,
+        call_cost=context.call_cost,
+    )
     try:
         installation.find(name)
         record = measured.run()

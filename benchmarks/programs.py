@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import built
 from benchmarks.figure import of_launches
 from beowire import files, isolated
 from beowire.apps.catalogue import App
@@ -38,6 +39,8 @@ class Programs:
     arguments: tuple[str, ...]
     directory: Path
     most_s: float
+    slowed: tuple[str, ...] = ()
+    """What is put in front of the command, so that its system calls cost more."""
 
     @classmethod
     def of(
@@ -51,8 +54,9 @@ class Programs:
         letter: str = "S",
         launches: int = LAUNCHES,
         ranks: int = 2,
+        call_cost: str | None = None,
     ) -> "Programs":
-        """`where` are options of the lab."""
+        """`where` are options of the lab. `call_cost`: as Context has it."""
         arguments = (
             *names,
             *("--lab", *where),
@@ -61,12 +65,14 @@ class Programs:
             *("--timeout", f"{_LAUNCH_S:g}", "--no-profile"),
         )
         turns = len(names) * len(over) * (launches + 1)
-        return cls(arguments, directory, turns * _LAUNCH_S + _SPARE_S)
+        most_s = turns * _LAUNCH_S + _SPARE_S
+        return cls(arguments, directory, most_s, built.slowed(call_cost))
 
     @property
     def command(self) -> str:
         """What a person types to measure the same."""
-        return shlex.join(["./beowire", "apps", "run", *self.arguments])
+        slowed = [built.relative(Path(word)) if "/" in word else word for word in self.slowed]
+        return shlex.join([*slowed, "./beowire", "apps", "run", *self.arguments])
 
     def run(self) -> AppsRecord:
         """Measures. BeowireError with what the command said last if there is no record."""
@@ -74,7 +80,11 @@ class Programs:
         out = self.directory / "apps"
         try:
             done = subprocess.run(
-                [*isolated.command("beowire"), "apps", "run", *self.arguments, "--out", str(out)],
+                [
+                    *self.slowed,
+                    *isolated.command("beowire"),
+                    *("apps", "run", *self.arguments, "--out", str(out)),
+                ],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -18,6 +18,7 @@ def run(context: Context) -> Results:
     names = drivers("beowire", *TCP, "packet")
     comparison = Comparison.of(
         context.part("stream"),
+        call_cost=context.call_cost,
         drivers=names,
         sizes=[_SIZE],
         seconds=context.seconds,

@@ -23,6 +23,7 @@ def run(context: Context) -> Results:
     for rate, mtu in _LINKS:
         comparison = Comparison.of(
             context.part(f"{rate}-mtu{mtu}"),
+            call_cost=context.call_cost,
             where=("--lab", "--rate", rate, "--mtu", str(mtu)),
             drivers=("beowire", "tcp"),
             sizes=_SIZES,

@@ -83,6 +83,7 @@ _METAVARS: Mapping[str, str] = {
     "--max-size": "SIZE",
     "--socket-buffer": "SIZE",
     "--message-rate": "RATE",
+    "--system-call-cost": "TIME",
     "--offset": "BYTES",
     "--load": "LOAD",
     "--probes": "NAMES",

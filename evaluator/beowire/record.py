@@ -77,6 +77,16 @@ class Clock(RecordPart):
     resolution_ns: float | None = None
 
 
+class CallCost(RecordPart):
+    """What was added to each system call there, as an engine measured it."""
+
+    steps: int = Field(ge=0)
+    """Of the filter that adds it."""
+    before_ns: float
+    """What one takes without: getppid(2)."""
+    added_ns: float
+
+
 class NodeEnd(RecordPart):
     """One end of the run."""
 
@@ -86,6 +96,8 @@ class NodeEnd(RecordPart):
     cpu: int | None = None
     """The CPU that the engines were pinned to; None when they were not."""
     clock: Clock | None = None
+    call_cost: CallCost | None = None
+    """None: nothing was added."""
     environment: dict[str, EnvironmentValue] = Field(default_factory=dict)
 
 

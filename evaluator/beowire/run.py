@@ -100,6 +100,8 @@ class Request:
     """What the user has run, whose lines become rows."""
     socket_buffer: int | None = None
     """Bytes of the buffers of BUFFER_DRIVER, which is then measured, too."""
+    call_cost_ns: int | None = None
+    """What each system call of the engines is to cost more."""
     message_rate: float | None = None
     """Messages a second of `open-loop`, if the user names a rate."""
     json: bool = False
@@ -143,7 +145,14 @@ def run(
     with Display() as display, context:
         display.note("Looking at both ends ...")
         many = check_nodes(request.patterns, len(launcher.nodes))
-        found = survey(launcher, interrupts, request.pins, request.interface, many=many)
+        found = survey(
+            launcher,
+            interrupts,
+            request.pins,
+            request.interface,
+            many=many,
+            call_cost_ns=request.call_cost_ns,
+        )
         names, of_mpis = mpi_drivers.expanded(request.drivers)
         found = replace(found, drivers=[*found.drivers, *of_mpis])
         drivers, skipped = selection.choose_drivers(found.drivers, names, _own_drivers(request))
@@ -389,6 +398,7 @@ class _Comparison:
                     **({"offset": list(request.offsets)} if any(request.offsets) else {}),
                     **_settings(request),
                     **_message_rate(request),
+                    **({"call_cost_ns": request.call_cost_ns} if request.call_cost_ns else {}),
                     **({"against": request.against} if request.against else {}),
                     "pin": list(request.pins),
                     "interface": request.interface,

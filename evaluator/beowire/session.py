@@ -17,8 +17,15 @@ from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node, one_machine
 from beowire.patterns import Pattern
-from beowire.record import DriverInfo
-from beowire.survey import Survey, end_engines, end_options, greet, start_engine
+from beowire.record import DriverInfo, NodeEnd
+from beowire.survey import (
+    Survey,
+    add_call_cost,
+    end_engines,
+    end_options,
+    greet,
+    start_engine,
+)
 
 #: How long both ends may take to find each other.
 CONNECT_TIMEOUT_S = 20.0
@@ -146,6 +153,7 @@ class Session:
         `settings`: more words for `open`, the user's wishes for drivers that heed them.
         """
         self.start_engines(pins)
+        self._add_call_cost(survey)
         self.open(survey, max_size, loss_timeout_ms, settings)
 
     def adopt(self, engines: tuple[EngineProcess, EngineProcess]) -> None:
@@ -160,9 +168,7 @@ class Session:
         settings: Mapping[str, str] | None = None,
     ) -> None:
         """Opens and connects both ends of engines that are there, as start() does."""
-        ends = [survey.nodes[place] for place in self._places]
-        if self.info.placement == "host":
-            ends = [ends[0], ends[0]]
+        ends = self._ends(survey)
         for engine, end, role in zip(self._engines, ends, ("initiator", "responder"), strict=False):
             words = {
                 "driver": self.engine_driver,
@@ -311,6 +317,16 @@ class Session:
         """Ends the engines, bounded in time."""
         engines, self._engines = self._engines, []
         end_engines(engines)
+
+    def _ends(self, survey: Survey) -> list[NodeEnd]:
+        ends = [survey.nodes[place] for place in self._places]
+        return [ends[0], ends[0]] if self.info.placement == "host" else ends
+
+    def _add_call_cost(self, survey: Survey) -> None:
+        """What was found out for their nodes: the same for the engines of all drivers."""
+        for engine, end in zip(self._engines, self._ends(survey), strict=False):
+            if end.call_cost is not None:
+                add_call_cost(engine, {"steps": end.call_cost.steps})
 
     def _add_engine(self, node: Node, cpu: str | None) -> None:
         engine = start_engine(self._launcher, node, self._interrupts, self._engines, cpu)

@@ -11,7 +11,7 @@ from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node
-from beowire.record import Clock, DriverInfo, NodeEnd, ProbeInfo
+from beowire.record import CallCost, Clock, DriverInfo, NodeEnd, ProbeInfo
 from beowire.selection import driver_named
 
 #: The control protocol that this evaluator speaks (docs/ENGINE.md).
@@ -78,11 +78,13 @@ def survey(
     interface: str = "",
     *,
     many: bool = False,
+    call_cost_ns: int | None = None,
 ) -> Survey:
     """Asks one engine on each of the first two nodes. BeowireError (exit code 1) with the node.
 
     `interface` is the one that the user asked for, "" to follow the node or the route. `many`: all
-    nodes are asked, and a driver has to be ready on all of them.
+    nodes are asked, and a driver has to be ready on all of them. `call_cost_ns`: what each
+    system call is to cost more there; how, an engine of each node finds out.
     """
     nodes = list(launcher.nodes) if many else list(launcher.nodes)[:2]
     scouts: list[EngineProcess] = []
@@ -95,7 +97,7 @@ def survey(
         back = {"to": routes[0]["source"]}
         routes += [scout.request("route", "route", back) for scout in scouts[1:]]
         ends = [
-            _end(scout, hello, route, interface or node.interface)
+            _end(scout, hello, route, interface or node.interface, call_cost_ns)
             for scout, node, hello, route in zip(scouts, nodes, hellos, routes, strict=True)
         ]
         answers = [
@@ -165,8 +167,23 @@ def end_options(end: NodeEnd) -> dict[str, str]:
     return {key: value for key, value in options.items() if value}
 
 
+def add_call_cost(engine: EngineProcess, words: Mapping[str, int]) -> CallCost:
+    """Makes the system calls of an engine cost more: by `ns`, or by a filter of so many `steps`."""
+    return CallCost.model_validate(
+        {
+            name: value
+            for name, value in engine.request("system-call-cost", "system-call-cost", words).items()
+            if name in CallCost.model_fields
+        }
+    )
+
+
 def _end(
-    scout: EngineProcess, hello: dict[str, Any], route: dict[str, Any], wanted: str
+    scout: EngineProcess,
+    hello: dict[str, Any],
+    route: dict[str, Any],
+    wanted: str,
+    call_cost_ns: int | None,
 ) -> NodeEnd:
     interface = wanted or route["interface"]
     environment = scout.request("environment", "environment", {"interface": interface})
@@ -177,6 +194,7 @@ def _end(
         interface=interface,
         cpu=hello.get("cpu"),
         clock=Clock.model_validate(hello["clock"]),
+        call_cost=None if call_cost_ns is None else add_call_cost(scout, {"ns": call_cost_ns}),
         environment=environment["fields"],
     )
 

@@ -20,6 +20,7 @@ static const struct grammar GRAMMAR[] = {
     [COMMAND_PROBES] = {"probes", {NULL}},
     [COMMAND_ENVIRONMENT] = {"environment", {"interface"}},
     [COMMAND_ROUTE] = {"route", {"to"}},
+    [COMMAND_CALL_COST] = {"system-call-cost", {"ns", "steps"}},
     [COMMAND_OPEN] = {"open",
                       {"driver", "role", "max_size", "interface", "address", "loss_timeout_ms",
                        "socket_buffer"}},

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "call_cost.h"
 #include "catalogue.h"
 #include "clock.h"
 #include "command.h"
@@ -141,6 +142,33 @@ static void answer_clock(void)
     output_send(&json);
 }
 
+static void answer_call_cost(struct command *command)
+{
+    char reason[256] = "";
+    struct call_cost cost;
+    uint64_t wanted_ns = 0;
+    uint64_t steps = 0;
+    if (command_number(command, "ns", 1, CALL_COST_NS_MAX, &wanted_ns) != 0 ||
+        command_number(command, "steps", 0, CALL_COST_STEPS_MAX, &steps) != 0) {
+        output_error(EINVAL, false, "%s", command->reason);
+        return;
+    }
+    int error = wanted_ns == 0 ? 0 : call_cost_steps(wanted_ns, &steps, reason, sizeof reason);
+    if (error == 0) {
+        error = call_cost_add(steps, &cost, reason, sizeof reason);
+    }
+    if (error != 0) {
+        output_error(error, false, "%s", reason);
+        return;
+    }
+    struct json json;
+    output_begin(&json, "system-call-cost");
+    json_unsigned(&json, "steps", steps);
+    json_real(&json, "before_ns", cost.before_ns);
+    json_real(&json, "added_ns", cost.added_ns);
+    output_send(&json);
+}
+
 /* Returns false after `quit`. */
 static bool obey(struct command *command)
 {
@@ -165,6 +193,9 @@ static bool obey(struct command *command)
         break;
     case COMMAND_ROUTE:
         route_answer(command);
+        break;
+    case COMMAND_CALL_COST:
+        answer_call_cost(command);
         break;
     case COMMAND_OPEN:
         session_open(&engine.session, command);
@@ -243,6 +274,7 @@ static int usage(FILE *to, int status)
 {
     (void)fprintf(to, "usage: beowire-engine [--drivers DIR[:DIR]] [--cpu N|auto] [--attach NAME]\n"
                       "       beowire-engine --proxy\n"
+                      "       beowire-engine " CALL_COST_OPTION " NS COMMAND ...\n"
                       "One end of a measurement; `beowire` starts it and speaks with it.\n");
     return status;
 }
@@ -306,6 +338,9 @@ int main(int argc, char **argv)
     int input = STDIN_FILENO;
     if (argc == 3 && strcmp(argv[1], SOAKER_OPTION) == 0) {
         return soak_main(argv[2]);
+    }
+    if (argc > 3 && strcmp(argv[1], CALL_COST_OPTION) == 0) {
+        return call_cost_main(argv[2], argv + 3);
     }
     int status = read_options(argc, argv, &options);
     if (status >= 0) {

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/** What is done: 0, or a negative errno with one line in `reason`. */
+/** What is done: 0 or a figure, or a negative errno with one line in `reason`. */
 typedef int trial_work(const void *context, char *reason, size_t reason_bytes);
 
 /** How long a driver may take to be loaded, or to say whether it can run. */

@@ -69,8 +69,9 @@ class Against:
 
 
 def prepare(text: str, threshold: str, request: Request, named: Collection[str]) -> Against:
-    """The request with A's drivers, patterns, sizes, load, offsets, buffers, message rate and time
-    to a launch, as far as no option has `named` others. BeowireError if A cannot be compared with.
+    """The request with A's drivers, patterns, sizes, load, offsets, buffers, message rate, cost of
+    system calls and time to a launch, as far as no option has `named` others. BeowireError if A
+    cannot be compared with.
     """
     first = read_side("A", text)
     if not first.launches:
@@ -119,6 +120,7 @@ _OPTIONS = {
     "offsets": "offset",
     "socket_buffer": "socket_buffer",
     "message_rate": "message_rate",
+    "call_cost_ns": "system_call_cost",
 }
 
 
@@ -133,6 +135,9 @@ def _settings(side: Side) -> dict[str, object]:
     match options.get("socket_buffer"):
         case str() as text if text.isascii() and text.isdecimal():
             found["socket_buffer"] = int(text)
+    match options.get("call_cost_ns"):
+        case int() as cost_ns:
+            found["call_cost_ns"] = cost_ns
     match options.get("message_rate"):
         case int() | float() as rate:
             found["message_rate"] = float(rate)

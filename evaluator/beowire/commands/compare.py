@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from beowire import columns, terminal
+from beowire import call_cost, columns, terminal
 from beowire.commands import sinks
 from beowire.commands.against import (
     USUAL_THRESHOLD,
@@ -198,6 +198,14 @@ def compare(
             "Default: 10, 50 and 90 % of the rate up to which none is lost.",
         ),
     ] = None,
+    system_call_cost: Annotated[
+        str | None,
+        typer.Option(
+            "--system-call-cost",
+            help="Such as 300ns: adds this to every system call of both ends, to see what is slow "
+            "where the kernel is expensive to enter.",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Of the order of sizes and turns.")
     ] = None,
@@ -232,6 +240,8 @@ def compare(
     patterns = parse_patterns(pattern)
     if commands and "pingpong" not in patterns:
         raise BeowireError("--driver-command says half round trips: it takes --pattern pingpong")
+    if commands and system_call_cost is not None:
+        raise BeowireError("--system-call-cost does not reach --driver-command: take one of them")
     request = Request(
         patterns=patterns,
         sizes=_sizes(sizes, max_size),
@@ -248,6 +258,7 @@ def compare(
         loads=() if load is None else parse_loads(load),
         probes=probes,
         socket_buffer=_socket_buffer(socket_buffer),
+        call_cost_ns=None if system_call_cost is None else call_cost.parse(system_call_cost),
         message_rate=_message_rate(message_rate, patterns),
         commands=tuple(commands),
         json=as_json,

@@ -20,7 +20,12 @@ from beowire.units import size_text
 FILE = "record.jsonl"
 
 #: Options of a run that make its figures others.
-_OPTIONS = ("offset", "socket_buffer", "message_rate")
+_OPTIONS = {
+    "offset": "--offset",
+    "socket_buffer": "--socket-buffer",
+    "message_rate": "--message-rate",
+    "call_cost_ns": "--system-call-cost in ns",
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -218,9 +223,9 @@ def _described(record: Record) -> dict[str, str | None]:
     """What both sides should have alike, as text."""
     link = record.meta.link.model_dump(exclude_none=True)
     found: dict[str, str | None] = {f"link {name}": str(value) for name, value in link.items()}
-    for name in _OPTIONS:
+    for name, option in _OPTIONS.items():
         if (value := record.meta.options.get(name)) is not None:
-            found[f"--{name.replace('_', '-')}"] = _option_text(value)
+            found[option] = _option_text(value)
     found["beowire"] = record.meta.beowire
     for name in ("kernel", "cpu_model"):
         values = {str(end.environment.get(name)) for end in record.meta.ends}

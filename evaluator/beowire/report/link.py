@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 
+from beowire import call_cost
 from beowire.record import Meta, NodeEnd
 from beowire.record_parts import Link
 from beowire.units import bit_rate_text, time_text
@@ -27,6 +28,7 @@ def link_facts(link: Link, ends: Sequence[NodeEnd]) -> str:
     facts += [bit_rate_text(link.rate_bits_per_s)] if link.rate_bits_per_s else []
     facts += [f"delay {time_text(link.delay_ns)}"] if link.delay_ns else []
     facts += [f"loss {link.loss:.3g}"] if link.loss else []
+    facts += [cost] if (cost := call_cost.described(ends)) else []
     facts += [f"congestion control {used}"] if (used := _congestion_control(link, ends)) else []
     return ", ".join(facts)
 

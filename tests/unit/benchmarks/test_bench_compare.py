@@ -37,6 +37,11 @@ def test_command__is_what_a_person_types(tmp_path: Path) -> None:
     assert _comparison(tmp_path, launches=6).command.endswith(" --launches 6")
 
 
+def test_command__with_a_cost_of_system_calls(tmp_path: Path) -> None:
+    slowed = Comparison.of(tmp_path, drivers=("tcp",), sizes=(8,), seconds=9, call_cost="300ns")
+    assert slowed.command.endswith(" --time 9 --launches 1 --system-call-cost 300ns")
+
+
 @pytest.mark.parametrize(("seconds", "launches"), [(1, 1), (23, 1), (24, 2), (600, 5)])
 def test_launches_for__as_many_as_there_is_time_for(seconds: float, launches: int) -> None:
     assert compare.launches_for(seconds) == launches

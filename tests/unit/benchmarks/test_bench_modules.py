@@ -82,6 +82,29 @@ def test_benchmark__compares_within_its_time(
     assert results.problems == []
 
 
+@pytest.mark.parametrize("name", [name for name in COMPARING if name in command.SLOWED])
+def test_benchmark__hands_a_cost_of_system_calls_on(
+    name: str, commands: list[str], tmp_path: Path
+) -> None:
+    command.BENCHMARKS[name].run(Context(tmp_path / name, 24.0, "300ns"))
+    assert commands and all("--system-call-cost 300ns" in one for one in commands)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["memory", "--system-call-cost", "300ns"], "memory does not take --system-call-cost"),
+        (["rate", "--system-call-cost", "300"], "cannot add --system-call-cost '300'"),
+    ],
+)
+def test_main__a_cost_of_system_calls_that_cannot_be(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        command.main(words)
+    assert said in capsys.readouterr().err
+
+
 def test_loss__in_turns_as_many_as_there_is_time_for(commands: list[str], tmp_path: Path) -> None:
     results = command.BENCHMARKS["loss"].run(Context(tmp_path, 36.0))
     assert [one.split("--loss ")[1].split()[0] for one in commands] == (

@@ -127,7 +127,7 @@ class FakeEngine:
             }
             if verb == "quit":
                 return 0
-            getattr(self, f"on_{verb}")(values)
+            getattr(self, f"on_{verb.replace('-', '_')}")(values)
         return 3
 
     def say(self, event: str, **members: object) -> None:
@@ -151,6 +151,14 @@ class FakeEngine:
             hostname=self.node,
             clock={**clock, "resolution_ns": 1.0},
         )
+
+    def on_system_call_cost(self, values: Mapping[str, str]) -> None:
+        steps = int(values["steps"]) if "steps" in values else int(values["ns"]) + 20
+        if steps > 4000:
+            self.error("ERANGE", "a filter can add 56 to 3290 ns to a system call", fatal=False)
+            return
+        self.steps = steps
+        self.say("system-call-cost", steps=steps, before_ns=165.0, added_ns=steps - 19.5)
 
     def on_drivers(self, values: Mapping[str, str]) -> None:
         drivers = []

@@ -68,13 +68,17 @@ def _with_options(path: Path, **options: object) -> Path:
 
 def test_prepare__what_was_measured_otherwise_is_so_again(tmp_path: Path) -> None:
     path = write(tmp_path / "a", {"tcp-buffer": flat(30_000, 10, 1)})
-    _with_options(path, offset=[1, 64], socket_buffer="524288", message_rate=5000.0)
+    _with_options(
+        path, offset=[1, 64], socket_buffer="524288", message_rate=5000.0, call_cost_ns=300
+    )
     request = prepare(str(path), "2%", _request(tmp_path), ()).request
     assert request.offsets == (1, 64)
     assert (request.socket_buffer, request.message_rate) == (524288, 5000.0)
-    named = {"offset", "socket_buffer", "message_rate"}
+    assert request.call_cost_ns == 300
+    named = {"offset", "socket_buffer", "message_rate", "system_call_cost"}
     request = prepare(str(path), "2%", _request(tmp_path), named).request
     assert (request.offsets, request.socket_buffer, request.message_rate) == ((0, 0), None, None)
+    assert request.call_cost_ns is None
     # Of a driver that is not measured again nothing is taken over, for that would add it.
     asked = _request(tmp_path, drivers="tcp")
     assert prepare(str(path), "2%", asked, {"drivers"}).request.socket_buffer is None

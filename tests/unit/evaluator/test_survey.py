@@ -47,6 +47,14 @@ def test_survey__probes_have_the_reasons_of_both_ends(make: Make) -> None:
     assert (by_name["interrupts"].per, by_name["interrupts"].disturbs) == ("second", False)
 
 
+def test_survey__finds_out_how_to_add_a_cost_to_system_calls(make: Make) -> None:
+    assert [end.call_cost for end in survey(make(), Interrupts()).ends] == [None, None]
+    found = survey(make(), Interrupts(), call_cost_ns=300)
+    assert [end.call_cost.steps for end in found.ends if end.call_cost] == [320, 320]
+    with pytest.raises(BeowireError, match=r"^node0: a filter can add 56 to 3290 ns"):
+        survey(make(), Interrupts(), call_cost_ns=9000)
+
+
 def test_survey__an_interface_of_the_users_choice_has_its_own_address(make: Make) -> None:
     found = survey(make(), Interrupts(), interface="eth7")
     assert [(end.interface, end.address) for end in found.ends] == [("eth7", None)] * 2
