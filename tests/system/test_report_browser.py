@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report as a browser shows it: everything is really drawn, and answers to a person."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -257,7 +258,7 @@ def test_hostile_text__everywhere__stays_text(seen: Browser) -> None:
     assert seen.evaluate("typeof window.pwned") == "undefined"
     legend = seen.evaluate(f"{chart('latency')}.querySelector('.legend').textContent")
     assert HOSTILE in legend
-    assert HOSTILE in seen.evaluate("document.querySelector('h1').textContent")
+    assert HOSTILE in seen.evaluate("document.querySelector('.legend').textContent")
     assert HOSTILE in seen.evaluate("document.querySelector('#environment').textContent")
 
 
@@ -270,6 +271,20 @@ def test_buttons__of_a_chart__lead_nowhere_else(seen: Browser) -> None:
         "Download", "Pan", "Reset", "Zoom", "Zoom", "Zoom",
     ]  # fmt: skip
     assert seen.evaluate("document.querySelectorAll('a[href^=http]').length") == 0
+
+
+def test_answer__is_on_the_first_screen_and_its_switch_changes_it(page: Browser) -> None:
+    seen_views = (
+        "Array.from(document.querySelectorAll('#answer figure')).filter((one) =>"
+        " one.getBoundingClientRect().height > 100).map((one) => one.className)"
+    )
+    assert page.evaluate("document.querySelector('h1').textContent").endswith("(tcp-spin).")
+    assert page.evaluate("document.querySelector('#answer').getBoundingClientRect().bottom") < 800
+    assert page.evaluate(seen_views) == ["answer-relative"]
+    page.evaluate("document.querySelector('#answer-rate').click()")
+    assert page.evaluate(seen_views) == ["answer-rate"]
+    values = page.evaluate("document.querySelector('.answer-rate title').textContent").split("\n")
+    assert values[0] == "1 B" and re.match(r"beowire: [\d.]+ .?B/s \(.* to .*\)$", values[1])
 
 
 def test_dark_scheme__switched_on__page_and_charts_follow(page: Browser) -> None:

@@ -12,6 +12,7 @@ from beowire import advice, files, statistics
 from beowire.patterns import DEFAULT, PATTERNS, Pattern
 from beowire.record import Record
 from beowire.report import (
+    answer,
     chooser,
     compared,
     figures,
@@ -40,7 +41,7 @@ MOST_BYTES = 2_000_000
 
 #: The sections of the page, by their ids.
 _SECTIONS = {
-    "findings": "Findings",
+    "findings": "What to use",
     "charts": "Charts",
     "results": "All results",
     "probes": "Probes",
@@ -80,7 +81,9 @@ def render(records: Sequence[Record]) -> str:
     every = sorted({curve.driver for found in by_pattern.values() for curve in found}, key=rank)
     names = list(dict.fromkeys(curve.driver for found in by_pattern.values() for curve in found))
     title, heading = _names(names)
+    said, hero = answer.chosen(records, by_pattern)
     pieces = {
+        "answer": hero,
         "findings": "".join(
             f"<li>{text}</li>"
             for text in (
@@ -112,7 +115,7 @@ def render(records: Sequence[Record]) -> str:
             draft.parts | {"charts": shown + draft.left_out, "details": "".join(draft.sheets)},
             nav=_SECTIONS,
             title=title,
-            heading=heading,
+            heading=said or heading,
             lede=_lede(records),
             warnings=_warnings(records),
             scripts=scripts,
@@ -140,7 +143,7 @@ def _sheets(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]
 
 def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]) -> str:
     """What to use, as `compare` says it, of each pattern, and beside each load."""
-    tables_ = []
+    tables_: list[str] = []
     for name, found in by_pattern.items():
         for record, load in dict.fromkeys((curve.record, curve.load) for curve in found):
             beside = [curve for curve in found if (curve.record, curve.load) == (record, load)]
@@ -153,17 +156,21 @@ def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]
                 for span, use, why, cpu in rows
             )
             if rows:
-                heads = ("Sizes", "Use", "It takes", "It costs")
+                heads = ("Sizes", "Use", "Why", "CPU time")
                 head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+                level = "h3" if tables_ else "h2"
                 tables_.append(
-                    f'<h3>{escape(title)}</h3><div class="scroll" tabindex="0" role="region"'
+                    f"<{level}>{escape(title)}</{level}>"
+                    '<div class="scroll" tabindex="0" role="region"'
                     f' aria-label="{escape(title)}"><table class="figures advice">'
                     f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
                 )
     if len(tables_) <= 1:
         return "".join(tables_)
     rest = "".join(tables_[1:])
-    return f"{tables_[0]}<details><summary>What to use, by all else</summary>{rest}</details>"
+    return (
+        f"{tables_[0]}<details><summary>What to use in the other patterns</summary>{rest}</details>"
+    )
 
 
 def _names(drivers: Sequence[str]) -> tuple[str, str]:

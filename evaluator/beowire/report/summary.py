@@ -79,6 +79,7 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
     if not pingpong:
         return ""
     with_wire = any(record.meta.wire for record in records)
+    common = _common_size(pingpong)
     smallest = {curve.cells[0].size for curve in pingpong}
     of_size = f" of {size_text(min(smallest))}" if len(smallest) == 1 else ""
     heads = [
@@ -87,13 +88,15 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         f"Half round trip{of_size}",
         f"÷ {BASELINE}",
         "÷ what is below",
-        "Best throughput",
+        f"Throughput at {size_text(common)}" if common else "Best throughput",
         *(["Of the wire"] if with_wire else []),
         "CPU per round trip",
     ]
     body = "".join(
         group_row(title, len(heads))
-        + "".join(_row(curve, records, pingpong, bool(of_size), with_wire) for curve in found)
+        + "".join(
+            _row(curve, records, pingpong, common, same_size=bool(of_size)) for curve in found
+        )
         for title, found in under_groups(pingpong)
     )
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
@@ -106,6 +109,12 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         " stands on. Small print: 95 % intervals; ±? where there were too few rounds for one. CPU:"
         " user and system time of the initiator + the responder.</p>"
     )
+
+
+def _common_size(found: Sequence[Curve]) -> int:
+    """The largest size that all curves have; 0: none."""
+    sizes = [{cell.size for cell in curve.cells} for curve in found]
+    return max(set.intersection(*sizes), default=0)
 
 
 def under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
@@ -130,10 +139,13 @@ def _row(
     curve: Curve,
     records: Sequence[Record],
     pingpong: Sequence[Curve],
+    common: int,
+    *,
     same_size: bool,
-    with_wire: bool,
 ) -> str:
-    cell, best = curve.cells[0], best_rate(curve, records[curve.record])
+    with_wire = any(record.meta.wire for record in records)
+    cell = curve.cells[0]
+    best = curve.at(common) or best_rate(curve, records[curve.record])
     wire = records[curve.record].meta.wire
     share = f"{best.rate_bytes_per_s.median / wire.payload_bytes_per_s:.0%}" if wire else ""
     return (
@@ -142,8 +154,9 @@ def _row(
         + f"<td>{_with_interval(cell.time, time_text)}</td>"
         f"<td>{_ratio_text(curve, cell, pingpong, BASELINE)}</td>"
         f"<td>{_below_text(curve, cell, pingpong)}</td>"
-        f"<td>{rate_text(best.rate_bytes_per_s.median)} <small>at {size_text(best.size)}"
-        "</small></td>"
+        f"<td>{rate_text(best.rate_bytes_per_s.median)}"
+        + ("" if common else f" <small>at {size_text(best.size)}</small>")
+        + "</td>"
         + (f"<td>{share if _is_pair(curve, records[curve.record]) else '–'}</td>" * with_wire)
         + f"<td>{_cpu_text(cell)}</td></tr>"
     )

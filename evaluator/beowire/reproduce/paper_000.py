@@ -6,8 +6,9 @@ It takes a kernel with TIPC, so nodes are machines; their card is the paper's, a
 
 from functools import partial
 
+from beowire import drawing
 from beowire.apps.record import IDLE, AppsRecord
-from beowire.reproduce import drawing, shared
+from beowire.reproduce import shared
 from beowire.reproduce.base import Missing, Paper, Part, Picture, Reproduction, Table
 from beowire.reproduce.comparison import Comparison
 from beowire.reproduce.shared import RATES, SIZES, Shown, axis, quotient, times_text

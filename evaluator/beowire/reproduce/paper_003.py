@@ -5,11 +5,12 @@ Its card does RDMA in hardware. Here the kernel does it (soft-RoCE), over the sa
 TCP, in two machines.
 """
 
+from beowire import drawing
+from beowire.drawing import Axis, Bar, Group, Interval
 from beowire.record import Result
-from beowire.reproduce import drawing, shared
+from beowire.reproduce import shared
 from beowire.reproduce.base import Paper, Part, Picture, Reproduction, Table
 from beowire.reproduce.comparison import Comparison
-from beowire.reproduce.drawing import Axis, Bar, Group, Interval
 from beowire.reproduce.shared import Shown, quotient, text_or_absent, times_text
 from beowire.reproduce.steps import Found, Step
 from beowire.units import rate_text, significant, size_text, time_text

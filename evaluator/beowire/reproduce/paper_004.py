@@ -8,12 +8,13 @@ table of cards in docs/LAB.md; interrupts are counted in machines, which have ca
 import shutil
 from collections.abc import Mapping
 
+from beowire import drawing
 from beowire.apps.record import IDLE
+from beowire.drawing import Axis, Bar, Group
 from beowire.record import Explained
-from beowire.reproduce import drawing, shared
+from beowire.reproduce import shared
 from beowire.reproduce.base import Missing, Paper, Part, Picture, Reproduction, Table
 from beowire.reproduce.comparison import Comparison
-from beowire.reproduce.drawing import Axis, Bar, Group
 from beowire.reproduce.shared import quotient, text_or_absent, times_text
 from beowire.reproduce.steps import Found, Step
 from beowire.units import rate_text, significant, time_text

@@ -7,17 +7,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from beowire import drawing
 from beowire.apps.record import AppsRecord
+from beowire.drawing import Axis, Curve
 from beowire.errors import BeowireError
 from beowire.lab.machines import parts
 from beowire.mpi import installation
 from beowire.record import NodeEnd, Record, Summary
 from beowire.record_parts import Link
 from beowire.report.palette import look
-from beowire.reproduce import drawing
 from beowire.reproduce.base import Missing, Part, Picture
 from beowire.reproduce.comparison import Comparison
-from beowire.reproduce.drawing import Axis, Curve
 from beowire.reproduce.steps import Found
 from beowire.units import rate_text, significant, size_text, time_text
 

@@ -77,8 +77,8 @@ class Group:
 
 
 @dataclass(frozen=True)
-class _Scale:
-    """From values to the picture."""
+class Scale:
+    """From values to places in the picture; calling it converts."""
 
     low: float
     high: float
@@ -87,6 +87,7 @@ class _Scale:
     logarithmic: bool
 
     def __call__(self, value: float) -> float:
+        """The place of a value."""
         low, high = self._inner(self.low), self._inner(self.high)
         share = (self._inner(value) - low) / (high - low)
         return self.begin + share * (self.end - self.begin)
@@ -106,7 +107,7 @@ def curves(title: str, across: Axis, up: Axis, lines: Sequence[Curve]) -> str:
     parts = [*_frame(title), *_ticks_up(up, of_y), *_ticks_across(across, of_x)]
     for number, (line, points) in reversed([*enumerate(shown)]):
         place = [(of_x(x), of_y(y)) for x, y in points]
-        path = " ".join(f"{_number(x)},{_number(y)}" for x, y in place)
+        path = " ".join(f"{coordinate(x)},{coordinate(y)}" for x, y in place)
         dash = ' stroke-dasharray="5 4"' if line.dashed else ""
         parts.append(
             f'<polyline points="{path}" fill="none" stroke="{line.colour}"'
@@ -139,11 +140,11 @@ def bars(title: str, up: Axis, groups: Sequence[Group]) -> str:
     return _document(parts, title)
 
 
-def _bar(bar: Bar, left: float, width: float, of_y: _Scale) -> Iterator[str]:
+def _bar(bar: Bar, left: float, width: float, of_y: Scale) -> Iterator[str]:
     top, bottom = of_y(bar.value), of_y(of_y.low)
     yield (
-        f'<rect x="{_number(left)}" y="{_number(top)}" width="{_number(0.92 * width)}"'
-        f' height="{_number(bottom - top)}" fill="{bar.colour}"/>'
+        f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(0.92 * width)}"'
+        f' height="{coordinate(bottom - top)}" fill="{bar.colour}"/>'
     )
     if bar.interval is not None:
         low, high, middle = of_y(bar.interval.low), of_y(bar.interval.high), left + 0.46 * width
@@ -169,13 +170,13 @@ def _possible(
     ]
 
 
-def _scale(axis: Axis, values: Sequence[float], begin: float, end: float) -> _Scale:
+def _scale(axis: Axis, values: Sequence[float], begin: float, end: float) -> Scale:
     low, high = min(values), max(values)
     if axis.base is None:
-        return _Scale(0.0, 1.05 * high if high > 0 else 1.0, begin, end, logarithmic=False)
+        return Scale(0.0, 1.05 * high if high > 0 else 1.0, begin, end, logarithmic=False)
     if low == high:
         low, high = low / axis.base, high * axis.base
-    return _Scale(low, high, begin, end, logarithmic=True)
+    return Scale(low, high, begin, end, logarithmic=True)
 
 
 def ticks(low: float, high: float, base: int | None) -> list[float]:
@@ -207,7 +208,7 @@ def _frame(title: str) -> Iterator[str]:
     yield _segment((_LEFT, HEIGHT - _BOTTOM), (WIDTH - _RIGHT, HEIGHT - _BOTTOM), _INK)
 
 
-def _ticks_up(axis: Axis, scale: _Scale) -> Iterator[str]:
+def _ticks_up(axis: Axis, scale: Scale) -> Iterator[str]:
     for value in ticks(scale.low, scale.high, axis.base):
         y = scale(value)
         yield _segment((_LEFT, y), (WIDTH - _RIGHT, y), _PALE)
@@ -215,11 +216,11 @@ def _ticks_up(axis: Axis, scale: _Scale) -> Iterator[str]:
     middle = (_TOP + HEIGHT - _BOTTOM) / 2
     yield (
         f'<text {_FONT} fill="{_INK}" text-anchor="middle"'
-        f' transform="translate(13 {_number(middle)}) rotate(-90)">{escape(axis.title)}</text>'
+        f' transform="translate(13 {coordinate(middle)}) rotate(-90)">{escape(axis.title)}</text>'
     )
 
 
-def _ticks_across(axis: Axis, scale: _Scale) -> Iterator[str]:
+def _ticks_across(axis: Axis, scale: Scale) -> Iterator[str]:
     for value in ticks(scale.low, scale.high, axis.base):
         x = scale(value)
         yield _segment((x, _TOP), (x, HEIGHT - _BOTTOM), _PALE)
@@ -232,7 +233,7 @@ def _legend(rows: Sequence[tuple[str, str, int | None]]) -> Iterator[str]:
     for at, (name, colour, number) in enumerate(rows):
         x, y = WIDTH - _RIGHT + 16, _TOP + 8 + 18 * at
         if number is None:
-            place = f'x="{_number(x - 4)}" y="{_number(y - 5)}"'
+            place = f'x="{coordinate(x - 4)}" y="{coordinate(y - 5)}"'
             yield f'<rect {place} width="9" height="9" fill="{colour}"/>'
         else:
             yield _segment((x - 8, y), (x + 8, y), colour)
@@ -245,33 +246,34 @@ def _mark(number: int, x: float, y: float, colour: str) -> str:
     shape, filled = number % 5, number // 5 % 2 == 0
     paint = f'fill="{colour if filled else "#ffffff"}" stroke="{colour}"'
     if shape == 0:
-        return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="3" {paint}/>'
+        return f'<circle cx="{coordinate(x)}" cy="{coordinate(y)}" r="3" {paint}/>'
     corners = {
         1: ((-3, -3), (3, -3), (3, 3), (-3, 3)),
         2: ((0, -4), (4, 0), (0, 4), (-4, 0)),
         3: ((0, -4), (4, 3), (-4, 3)),
         4: ((0, 4), (4, -3), (-4, -3)),
     }[shape]
-    path = " ".join(f"{_number(x + dx)},{_number(y + dy)}" for dx, dy in corners)
+    path = " ".join(f"{coordinate(x + dx)},{coordinate(y + dy)}" for dx, dy in corners)
     return f'<polygon points="{path}" {paint}/>'
 
 
 def _words(x: float, y: float, text: str, anchor: str, *, bold: bool = False) -> str:
     weight = ' font-weight="bold"' if bold else ""
     return (
-        f'<text x="{_number(x)}" y="{_number(y)}" {_FONT}{weight} fill="{_INK}"'
+        f'<text x="{coordinate(x)}" y="{coordinate(y)}" {_FONT}{weight} fill="{_INK}"'
         f' text-anchor="{anchor}">{escape(text)}</text>'
     )
 
 
 def _segment(one: tuple[float, float], other: tuple[float, float], colour: str) -> str:
     return (
-        f'<line x1="{_number(one[0])}" y1="{_number(one[1])}" x2="{_number(other[0])}"'
-        f' y2="{_number(other[1])}" stroke="{colour}"/>'
+        f'<line x1="{coordinate(one[0])}" y1="{coordinate(one[1])}" x2="{coordinate(other[0])}"'
+        f' y2="{coordinate(other[1])}" stroke="{colour}"/>'
     )
 
 
-def _number(value: float) -> str:
+def coordinate(value: float) -> str:
+    """A place in a picture, as SVG writes it."""
     return f"{value:.1f}".removesuffix(".0")
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from beowire.reproduce.drawing import (
+from beowire.drawing import (
     Axis,
     Bar,
     Curve,
