@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from beowire import __version__, help_text, text_table
+from beowire import __version__, help_text, plain, text_table
 from beowire.errors import BeowireError
 from beowire.visible import guard, visible
 
@@ -174,6 +174,7 @@ def _prepare_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+            plain.prepare(stream)
 
 
 def _let_go_of_output() -> None:

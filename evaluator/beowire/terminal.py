@@ -102,11 +102,12 @@ def _verdicts(record: Record) -> list[str]:
 
 def _advice(words: str, width: int) -> str:
     """Its lines broken below what they say; the heading as any other."""
-    heading, _, rest = words.partition("\n")
-    return "\n".join(
-        [text_table.filled(heading, width)]
-        + ([text_table.filled(rest, width, _ADVICE_INDENT)] if rest else [])
-    )
+    heading, *rest = words.split("\n")
+    lines = [text_table.filled(heading, width)]
+    for line in rest:
+        deep = len(line) - len(line.lstrip(" "))
+        lines.append(text_table.filled(line, width, max(0, _ADVICE_INDENT + 2 - deep)))
+    return "\n".join(lines)
 
 
 def _plotted(found: Sequence[Curve]) -> list[Curve]:
