@@ -3,8 +3,7 @@
 
 - Each source file says `SPDX-License-Identifier: BSD-3-Clause` in its first three lines.
 - No source file has more than 700 lines.
-- Each C file and each module of the evaluator has its unit-test file, in the same place and under
-  the same name; no unit-test file is without its source. The drivers share a conformance test.
+- Each C test is named in the `meson.build` of its folder, so that it is built and run.
 - No source file or document has marks of a merge that was left half done.
 - Links between documents lead somewhere, headings included.
 - What documents say of the code is there (check_documents.py).
@@ -26,36 +25,6 @@ MAX_BYTES = 1 << 20
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
 SOURCE_SUFFIXES = {".c", ".h", ".py", ".build", ".sh", ".js", ".css", ".toml", ".lua"}
 SKIPPED_DIRECTORIES = {"build", ".git", "__pycache__", ".hypothesis", ".venv", "venv"}
-
-#: Where sources are, and where their unit tests must be.
-C_TESTS = {
-    "transport": "tests/unit/transport",
-    "evaluator/engine": "tests/unit/engine",
-    "evaluator/lab": "tests/unit/lab",
-    "fabric": "tests/unit/fabric",
-    "pvm": "tests/unit/pvm",
-}
-
-#: Sources that have no behaviour apart from others', and the test in which they have it.
-TESTED_ELSEWHERE = {
-    "evaluator/beowire/errors.py": "tests/unit/evaluator/test_cli.py",
-    "evaluator/beowire/launch/base.py": "tests/system/test_lab.py",
-    "evaluator/beowire/mpi/pin.py": "tests/unit/evaluator/test_mpi_places.py",
-    "evaluator/beowire/record_parts.py": "tests/unit/evaluator/test_record.py",
-    "evaluator/engine/main.c": "tests/system/test_engine_process.py",
-    "evaluator/lab/relay.c": "tests/system/test_lab.py",
-    "fabric/complete.c": "tests/unit/fabric/cq_test.c",
-    "fabric/libfabric.c": "tests/unit/fabric/info_test.c",
-    "fabric/parameters.c": "tests/unit/fabric/info_test.c",
-    "fabric/progress.c": "tests/unit/fabric/counter_test.c",
-    "fabric/provider.c": "tests/unit/fabric/info_test.c",
-    "fabric/unsupported.c": "tests/unit/fabric/domain_test.c",
-    "pvm/advice.c": "tests/system/test_pvm_failures.py",
-    "pvm/interpose.c": "tests/system/test_pvm_programs.py",
-    "pvm/meet.c": "tests/system/test_pvm_programs.py",
-    "pvm/port.c": "tests/system/test_pvm_programs.py",
-    "pvm/stock.c": "tests/system/test_pvm_programs.py",
-}
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")
 _MERGE = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
@@ -100,49 +69,17 @@ def check_sources(root: Path) -> Iterator[str]:
             yield f"{name}: {len(lines)} lines: split it (at most {MAX_LINES})"
 
 
-def names_in(folder: Path, ending: str) -> set[str]:
-    """Files in a folder and those in it, without this ending of theirs."""
-    return {
-        path.relative_to(folder).as_posix().removesuffix(ending)
-        for path in folder.rglob(f"*{ending}")
-    }
-
-
-def check_c_tests(root: Path) -> Iterator[str]:
-    """One unit-test file a C file, and the other way round."""
-    for source_directory, test_directory in C_TESTS.items():
-        sources = names_in(root / source_directory, ".c")
-        tests = names_in(root / test_directory, "_test.c")
-        for name in sorted(sources - tests):
-            source = f"{source_directory}/{name}.c"
-            outside = TESTED_ELSEWHERE.get(source)
-            if outside is None:
-                yield f"{source}: has no unit test {test_directory}/{name}_test.c"
-            elif not (root / outside).is_file():
-                yield f"{source}: is said to be tested by {outside}, which is not there"
-        for name in sorted(tests - sources):
-            test = f"{test_directory}/{name}_test.c"
-            if test not in TESTED_ELSEWHERE.values():
-                yield f"{test}: tests no source file: there is no {source_directory}/{name}.c"
-
-
-def check_python_tests(root: Path) -> Iterator[str]:
-    """Each module of the evaluator has tests that bear its name or its package's."""
-    package = root / "evaluator" / "beowire"
-    unit = root / "tests" / "unit" / "evaluator"
-    system = root / "tests" / "system"
-    for path in files(package) if package.is_dir() else ():
-        if path.suffix != ".py" or path.name in ("__init__.py", "__main__.py"):
+def check_built(root: Path) -> Iterator[str]:
+    """Each C test is named in the next meson.build above it."""
+    for path in files(root):
+        if not path.name.endswith("_test.c"):
             continue
-        parts = path.relative_to(package).with_suffix("").parts
-        names = {"_".join(parts), parts[0], parts[-1]}
-        candidates = [folder / f"test_{name}.py" for folder in (unit, system) for name in names]
-        outside = TESTED_ELSEWHERE.get(str(path.relative_to(root)))
-        if outside is not None:
-            candidates.append(root / outside)
-        if not any(candidate.is_file() for candidate in candidates):
-            wanted = (unit / f"test_{'_'.join(parts)}.py").relative_to(root)
-            yield f"{path.relative_to(root)}: has no unit test {wanted}"
+        folder = next(one for one in path.parents if (one / "meson.build").is_file() or one == root)
+        build = folder / "meson.build"
+        name = path.relative_to(folder).as_posix().removesuffix("_test.c")
+        text = build.read_text(encoding="utf-8") if build.is_file() else ""
+        if not re.search(rf"'({re.escape(name)}|{Path(name).name})(_test|_test\.c)?'", text):
+            yield f"{path.relative_to(root)}: not in {build.relative_to(root)}, so it is never run"
 
 
 def anchors(text: str) -> set[str]:
@@ -200,8 +137,7 @@ def check(root: Path) -> list[str]:
     """All findings, in a stable order."""
     return [
         *check_sources(root),
-        *check_c_tests(root),
-        *check_python_tests(root),
+        *check_built(root),
         *check_merges(root),
         *check_links(root),
         *check_sizes(root),

@@ -30,6 +30,7 @@ def make_tree(tmp_path: Path) -> Path:
     """A project without a finding."""
     write(tmp_path / "transport/frame/encode.c", LICENCE)
     write(tmp_path / "tests/unit/transport/frame/encode_test.c", LICENCE)
+    write(tmp_path / "tests/unit/transport/meson.build", f"# {LICENCE}tests = ['frame/encode']\n")
     write(tmp_path / "evaluator/beowire/sizes.py", f"# {LICENCE}")
     write(tmp_path / "tests/unit/evaluator/test_sizes.py", f"# {LICENCE}")
     write(tmp_path / "README.md", "# Title\n\n## A part\n\n[that](docs/OTHER.md#here-it-is)\n")
@@ -57,12 +58,11 @@ def test_runs_in_the_tree_are_let_be(house: ModuleType, tree: Path) -> None:
         ("docs/OTHER.md", "# Here `it` is\n" + ">" * 7 + " ab12 (x)\n", ":2: a merge is half done"),
         ("evaluator/beowire/sizes.py", f"# {LICENCE}" + "\n" * 700, "701 lines"),
         (
-            "transport/flow/window.c",
+            "tests/unit/transport/flow/window_test.c",
             LICENCE,
-            "has no unit test tests/unit/transport/flow/window_test.c",
+            "not in tests/unit/transport/meson.build, so it is never run",
         ),
-        ("tests/unit/transport/gone_test.c", LICENCE, "tests no source file"),
-        ("evaluator/beowire/plan.py", f"# {LICENCE}", "has no unit test"),
+        ("tests/simulation/new_test.c", LICENCE, "so it is never run"),
         ("README.md", "[that](docs/NONE.md)\n", "docs/NONE.md leads nowhere"),
         ("README.md", "# A part\n[that](docs/OTHER.md#nowhere)\n", "no such heading"),
         ("README.md", "# A part\n![picture](docs/none.png)\n", "docs/none.png leads nowhere"),
