@@ -179,7 +179,7 @@ def _set_sysctl(name: str, value: str) -> None:
 
 
 def _switch_off_offloads(devices: list[str], options: LabOptions) -> None:
-    if not options.impaired:
+    if not options.impaired or options.cards_cut:
         return
     for device in devices:
         kernel.disable_features(device, network.SEGMENTATION)

@@ -19,6 +19,10 @@ check sequence 4, gap 12) and the 64-byte minimum frame accounted for, so that 1
 carries the payload that 1 Gbit/s Ethernet carries. Each node's eth0 is shaped as well: that one can
 be bypassed, and is there because a real NIC takes frames no faster than it sends them, which is
 how a blocking sender learns to wait.
+
+Everything that passes is a frame of at most the MTU, unless the rate is so high that the kernel
+takes longer for a frame than the wire would (`LabOptions.cards_cut`): then what TCP or UDP has the
+network card cut passes in one piece, and counts as all of its frames.
 """
 
 import re
@@ -50,6 +54,12 @@ BURST_NS = 400_000
 when the timer is late (0.1 ms is common where a processor sleeps or is virtual), and makes up for
 no more than its burst: with 40 us, one TCP connection got 40 % of 1 Gbit/s here, with 400 us 97 %.
 The price: after a pause, what fits into the burst (50 KB at 1 Gbit/s) passes unshaped."""
+
+FAST_BURST_NS = 100_000
+"""The same where cards cut: pieces are long, and a timer releases more at once."""
+
+_LARGEST_PIECE_BYTES = 66_000
+"""What the kernel has a card cut, with its headers: a shaper cuts what is longer than its burst."""
 
 PORT_BUFFER_BYTES = 256 * 1024
 """What a port holds before it drops: a few hundred kilobytes, as in common Ethernet switches."""
@@ -221,12 +231,15 @@ def node_queues(options: LabOptions) -> list[str]:
         return []
     # The usual length of an interface's queue, 1000 frames.
     buffer_bytes = 1000 * (options.mtu + _ETHERNET_HEADER_BYTES + _WIRE_OVERHEAD_BYTES)
-    # Twice the burst, so that it is the port that sets the rate.
-    shaper = _shaper(options, 2 * burst_bytes(options), buffer_bytes)
+    # Twice the burst, so that it is the port that sets the rate; or no more than a port can hold.
+    burst = burst_bytes(options) * (1 if options.cards_cut else 2)
+    shaper = _shaper(options, burst, buffer_bytes)
     return [f"qdisc add dev {NODE_INTERFACE} root {_size_table(options)}{shaper}"]
 
 
 def _size_table(options: LabOptions) -> str:
+    if options.cards_cut:
+        return ""  # it would count a piece as one frame
     # One entry for each `mtu / tsize` bytes: 2 bytes at the usual MTU.
     return (
         f"stab mtu {_wire_frame_bytes(options)} tsize 1024 mpu {_MIN_WIRE_FRAME_BYTES}"
@@ -235,12 +248,19 @@ def _size_table(options: LabOptions) -> str:
 
 
 def _shaper(options: LabOptions, burst: int, buffer_bytes: int) -> str:
-    return f"tbf rate {options.rate_bits_per_s}bit burst {burst} limit {buffer_bytes}"
+    rate = options.rate_bits_per_s or 0
+    if options.cards_cut:
+        # The kernel counts a piece as its frames, without what a wire adds to each.
+        frame_bytes = options.mtu + _ETHERNET_HEADER_BYTES
+        rate = rate * frame_bytes // (frame_bytes + _WIRE_OVERHEAD_BYTES)
+    return f"tbf rate {rate}bit burst {burst} limit {buffer_bytes}"
 
 
 def burst_bytes(options: LabOptions) -> int:
     """What a port may send at once after a pause: BURST_NS of the rate, but at least two frames."""
     rate = options.rate_bits_per_s or 0
+    if options.cards_cut:
+        return max(rate * FAST_BURST_NS // 8_000_000_000, _LARGEST_PIECE_BYTES)
     late_bytes = rate * BURST_NS // 8_000_000_000
     # tbf refuses frames above the burst, and rounds the burst down to its clock.
     return max(late_bytes, 2 * _wire_frame_bytes(options) + 64)

@@ -81,13 +81,32 @@ def test_rules__the_relays_frames_are_not_sent_twice() -> None:
     ("rate", "mtu", "burst"),
     [
         (10**9, 1500, 50_000),
-        (10**10, 9000, 500_000),
+        (25 * 10**8, 1500, 66_000),
+        (10**10, 9000, 125_000),
         (10**6, 1500, 2 * (1500 + 42) + 64),
         (10**8, 65521, 2 * (65521 + 42) + 64),
     ],
 )
-def test_burst_bytes__time_or_two_frames(rate: int, mtu: int, burst: int) -> None:
+def test_burst_bytes__time_or_two_frames_or_what_a_card_cuts(
+    rate: int, mtu: int, burst: int
+) -> None:
     assert network.burst_bytes(LabOptions(rate_bits_per_s=rate, mtu=mtu)) == burst
+
+
+@pytest.mark.parametrize("options", [DIRECT, SWITCH])
+def test_queues__pieces_count_as_all_of_their_frames(options: LabOptions) -> None:
+    fast = replace(options, rate_bits_per_s=10**10)
+    lines = network.queues(fast, by_netem=False) + network.node_queues(fast)
+    assert lines
+    for line in lines:
+        assert " stab " not in line  # with a size table the kernel counts a piece as one frame
+        words = line.split()
+        # Full frames of 1514 bytes, each of which takes 1538 on the wire.
+        assert int(words[words.index("rate") + 1].removesuffix("bit")) == 10**10 * 1514 // 1538
+        assert int(words[words.index("burst") + 1]) > 65536 + 14 + 24  # else the shaper cuts
+    slow = replace(options, rate_bits_per_s=10**9)
+    for line in network.queues(slow, by_netem=False) + network.node_queues(slow):
+        assert " stab mtu 1542 tsize 1024 mpu 84 overhead 24 linklayer ethernet tbf " in line
 
 
 @pytest.mark.parametrize("index", [0, 1, 249])

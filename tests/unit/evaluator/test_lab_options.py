@@ -83,6 +83,9 @@ def test_parse_loss__refused(text: str) -> None:
         ({"mtu": 67}, "not 67"),
         ({"mtu": 65522}, "not 65522"),
         ({"rate_bits_per_s": 63_999}, "the rate is"),
+        ({"rate_bits_per_s": 25 * 10**9 + 1}, "the rate is 64k to 25g"),
+        ({"rate_bits_per_s": 25 * 10**8, "delay_ns": 1}, "the rate is at most 1g"),
+        ({"rate_bits_per_s": 25 * 10**8, "loss": 0.01}, "the rate is at most 1g"),
         ({"delay_ns": -1}, "the delay is"),
         ({"delay_ns": 10_000_000_001}, "the delay is"),
         ({"loss": 1.1}, "the loss is"),
@@ -93,6 +96,14 @@ def test_parse_loss__refused(text: str) -> None:
 def test_lab_options__refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(BeowireError, match=words):
         LabOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("rate_bits_per_s", "cut"),
+    [(None, False), (10**9, False), (10**9 + 1, True), (25 * 10**9, True)],
+)
+def test_cards_cut__where_frames_are_too_many(rate_bits_per_s: int | None, cut: bool) -> None:
+    assert LabOptions(rate_bits_per_s=rate_bits_per_s).cards_cut is cut
 
 
 def test_read_lab_options__all_of_them() -> None:
