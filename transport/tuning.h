@@ -78,9 +78,10 @@
 #define MESSAGE_EAGER_BYTES_MAX 131072
 
 /** The same while so many frames to the peer, or announced messages, are on their way: then nobody
- *  waits for this one alone, and the copies would cost throughput. */
+ *  waits for this one alone, and the copies would cost throughput. As many as the two messages
+ *  before this one have at most, and one whose acknowledgement is still to come. */
 #define MESSAGE_EAGER_BUSY_BYTES_MAX 32768
-#define MESSAGE_EAGER_BUSY_FRAMES 48
+#define MESSAGE_EAGER_BUSY_FRAMES 144
 
 /** Longest message, and put, that leaves at once or not at all (beowire_inject()), unless one frame
  *  takes more. */
@@ -141,14 +142,13 @@
  *  bursts, and one in 256 is tried there. */
 #define CONVOY_LOST_MAX 32
 
-/** While more frames than this are on their way, bursts do not go by a lane that cuts: streams of
- *  them are slower there (docs/PERFORMANCE.md). */
-#define CONVOY_CUT_FRAMES_MAX 3
+/** A burst of at least so many frames goes by a lane that cuts, whatever else is on its way: one
+ * call then carries a message for about half of what a train of UDP costs (docs/PERFORMANCE.md). */
+#define CONVOY_CUT_LONG_FRAMES 6
 
-/** But a burst of at least so many frames does while no more than so many are on their way: it
- * fills a call by itself, and what it follows is as a rule the message before it. */
-#define CONVOY_CUT_LONG_FRAMES 16
-#define CONVOY_CUT_BEFORE_LONG_MAX 48
+/** A shorter one only while no more frames than this are on their way: a train has those of several
+ * short messages. */
+#define CONVOY_CUT_FRAMES_MAX 3
 
 /** Posts are a run (hold.h) if the application does nothing else for longer than this between two
  *  calls: a call costs the lane about as much, which is what holding back can save. And if each

@@ -77,16 +77,15 @@ static bool is_open(struct convoy_way *way)
     return way->lane != PATH_NONE && (way->lost < CONVOY_LOST_MAX || ++way->skipped == 0);
 }
 
-/** Does a burst of `count` frames rather go by a lane that cuts? Only while little else is on its
- *  way; and what follows a train does not overtake it. */
+/** Does a burst of `count` frames rather go by a lane that cuts? A short one only while little else
+ *  is on its way; and what follows a train does not overtake it. */
 static bool may_be_cut(const struct convoy *convoy, const struct flow *flow, unsigned count)
 {
     bool behind_train =
         convoy->under_way && convoy->used == convoy->trains.lane && convoy->used != PATH_NONE;
-    uint32_t most =
-        count >= CONVOY_CUT_LONG_FRAMES ? CONVOY_CUT_BEFORE_LONG_MAX : CONVOY_CUT_FRAMES_MAX;
 
-    return !behind_train && flow->highest - flow->first <= most;
+    return !behind_train && (count >= CONVOY_CUT_LONG_FRAMES ||
+                             flow->highest - flow->first <= CONVOY_CUT_FRAMES_MAX);
 }
 
 unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,

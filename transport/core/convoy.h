@@ -8,8 +8,8 @@
  * those of the burst are acknowledged, since on another lane they would overtake them.
  *
  * Two lanes may be there for that: one that cuts, where the frames of a message need one head
- * between them, and UDP, over which streams of bursts are quicker (docs/PERFORMANCE.md). If nothing
- * that goes by the one seems to arrive (a firewall may let one lane through and not the other) the
+ * between them, and UDP, where a train has the frames of many short messages. If nothing that goes
+ * by the one seems to arrive (a firewall may let one lane through and not the other) the
  * other is used, and if nothing arrives by either, the fast lane; each is tried again once in a
  * while. What is sent again takes the fast lane.
  *

@@ -78,12 +78,10 @@ static uint32_t share_out(const struct message_peer *peer, struct operation *ope
     if (operation->bytes <= room) {
         return (uint32_t)operation->bytes;
     }
-    /* While others are on their way it waits for more, and goes in a train with them. */
+    /* A short one that finds others on their way waits for more, and goes in a train with them. */
     const struct flow *flow = &peer->flow;
-    uint32_t most = operation->bytes > (uint64_t)(CONVOY_CUT_LONG_FRAMES - 1) * room
-                        ? CONVOY_CUT_BEFORE_LONG_MAX
-                        : CONVOY_CUT_FRAMES_MAX;
-    bool alone = flow->next - flow->first <= most;
+    bool alone = operation->bytes > (uint64_t)(CONVOY_CUT_LONG_FRAMES - 1) * room ||
+                 flow->next - flow->first <= CONVOY_CUT_FRAMES_MAX;
     bool credit = sequence_before(flow->next + 4, flow->limit); /* it may take one frame more */
     if (peer->gathers && alone && credit) {
         return operation->part_bytes - (uint32_t)frame_head_bytes(FRAME_EAGER);

@@ -13,6 +13,11 @@
 #define LANES 3
 #define FRAMES 8
 
+/** Most that a short burst has. */
+#define SHORT (CONVOY_CUT_LONG_FRAMES - 1)
+
+static_assert(SHORT >= CONVOY_FRAMES_MIN && SHORT < FRAMES, "both kinds of bursts");
+
 /** A fast lane, one that takes trains, and one that cuts, which only some tests use; and frames on
  *  their way to a peer that all reach. */
 struct fixture {
@@ -21,9 +26,9 @@ struct fixture {
     struct paths paths;
     struct convoy convoy;
     struct flow flow;
-    struct flow_frame frames[CONVOY_CUT_LONG_FRAMES];
-    struct flow_frame *batch[CONVOY_CUT_LONG_FRAMES];
-    uint8_t heads[CONVOY_CUT_LONG_FRAMES][sizeof(struct frame_header)];
+    struct flow_frame frames[FRAMES];
+    struct flow_frame *batch[FRAMES];
+    uint8_t heads[FRAMES][sizeof(struct frame_header)];
 };
 
 static int setup(void **state)
@@ -38,7 +43,7 @@ static int setup(void **state)
         fixture.all.lanes[i] = &fixture.lanes[i];
     }
     fixture.paths.reachable = fixture.paths.proven = (1u << LANES) - 1;
-    for (unsigned i = 0; i < CONVOY_CUT_LONG_FRAMES; i++) {
+    for (unsigned i = 0; i < FRAMES; i++) {
         fixture.frames[i] =
             (struct flow_frame){.head = fixture.heads[i], .head_bytes = 40, .payload_bytes = 1000};
         fixture.batch[i] = &fixture.frames[i];
@@ -314,7 +319,7 @@ static void convoy_choose__a_dead_lane_beside_one_that_works(void **state)
     add_cutter(fixture);
     for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
         assert_int_equal(dispatch(fixture, FRAMES), CUTS);
-        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+        assert_int_equal(dispatch(fixture, SHORT), TRAINS);
         acknowledge_of(fixture, CUTS, 2);
         acknowledge_of(fixture, TRAINS, 1);
     }
@@ -330,7 +335,7 @@ static void convoy_choose__what_is_cut_if_no_train_arrives(void **state)
         acknowledge_of(fixture, TRAINS, 2);
     }
     for (unsigned i = 0; i < 100; i++) {
-        assert_int_equal(dispatch(fixture, FRAMES), CUTS); /* however much is on its way */
+        assert_int_equal(dispatch(fixture, SHORT), CUTS); /* however much is on its way */
     }
 }
 
@@ -363,37 +368,33 @@ static void convoy_find__begins_anew_when_lanes_change(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), CUTS);
 }
 
-static void convoy_choose__trains_while_much_is_on_its_way(void **state)
+static void convoy_choose__short_bursts_are_trains_while_much_is_on_its_way(void **state)
 {
     struct fixture *fixture = *state;
 
     add_cutter(fixture);
-    for (unsigned sent = 0; sent <= CONVOY_CUT_FRAMES_MAX; sent += FRAMES) {
-        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+    for (unsigned sent = 0; sent <= CONVOY_CUT_FRAMES_MAX; sent += SHORT) {
+        assert_int_equal(dispatch(fixture, SHORT), CUTS);
     }
     for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
-        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+        assert_int_equal(dispatch(fixture, SHORT), TRAINS);
     }
     fixture->flow.first = fixture->flow.highest - 1; /* little is, but it would be overtaken */
-    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    assert_int_equal(dispatch(fixture, SHORT), TRAINS);
+    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), TRAINS); /* also by a long one */
     acknowledge(fixture, 1);
-    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+    assert_int_equal(dispatch(fixture, SHORT), CUTS);
 }
 
-/** A long one follows the message before it the same way. */
-static void convoy_choose__a_long_burst_is_cut_behind_another(void **state)
+static void convoy_choose__a_long_burst_is_cut_whatever_is_on_its_way(void **state)
 {
     struct fixture *fixture = *state;
 
     add_cutter(fixture);
-    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), CUTS);
-    while (fixture->flow.highest - fixture->flow.first <= CONVOY_CUT_BEFORE_LONG_MAX) {
+    for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
         assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), CUTS);
     }
-    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), TRAINS);
-    acknowledge(fixture, 1);
-    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), CUTS);
-    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES - 1), TRAINS);
+    assert_int_equal(dispatch(fixture, SHORT), TRAINS);
 }
 
 /** Each message of several frames costs a lane that cuts a call of its own, and trains have them
@@ -490,8 +491,9 @@ int main(void)
         cmocka_unit_test_setup(convoy_choose__a_dead_lane_beside_one_that_works, setup),
         cmocka_unit_test_setup(convoy_choose__what_is_cut_if_no_train_arrives, setup),
         cmocka_unit_test_setup(convoy_choose__neither_if_nothing_arrives_by_either, setup),
-        cmocka_unit_test_setup(convoy_choose__trains_while_much_is_on_its_way, setup),
-        cmocka_unit_test_setup(convoy_choose__a_long_burst_is_cut_behind_another, setup),
+        cmocka_unit_test_setup(convoy_choose__short_bursts_are_trains_while_much_is_on_its_way,
+                               setup),
+        cmocka_unit_test_setup(convoy_choose__a_long_burst_is_cut_whatever_is_on_its_way, setup),
         cmocka_unit_test_setup(convoy_choose__trains_for_several_messages, setup),
         cmocka_unit_test_setup(convoy_choose__a_lane_that_cuts_alone_has_all, setup),
         cmocka_unit_test_setup(convoy_released__only_what_went_by_convoy, setup),
