@@ -378,13 +378,24 @@
 /** Buffers for frames that are copied on sending, beyond those with room for a header only. */
 #define ENDPOINT_COPY_FRAMES 512
 
-/** Lanes on which nothing is expected, and of which it costs something to ask (a system call of
- * half a microsecond), are polled this often while frames come over others, which that delays; and
- * this often while none has come for as long: the one that is waited for may be on any lane. A
- * program whose messages become longer after shorter ones (a V-cycle of NAS's MG) would wait up to
- * 50 us for the first of them. */
+/** Lanes on which nothing is expected, and which cost a system call to poll, are polled after so
+ * many frames have come over others, but no more often than this and no more seldom than that: a
+ * ping-pong then makes 0.03 such calls a message and lane, however long a round trip takes. */
+#define QUIET_LANE_FRAMES 32
 #define QUIET_LANE_NS 50000u
+#define QUIET_LANE_LONGEST_NS 500000u
+
+/** And whenever no frame has come for so long: the one that is waited for may be on any lane. A
+ * program whose messages become longer after shorter ones (a V-cycle of NAS's MG) would wait for
+ * the first of them otherwise. Where the next frame soon comes over another lane after such a poll,
+ * frames only come more slowly than that, and the time becomes half as long again as they are
+ * apart, but no longer than QUIET_LANE_VAIN_MAX_NS. */
 #define QUIET_LANE_VAIN_NS 4000u
+#define QUIET_LANE_VAIN_MAX_NS 16000u
+
+/** That time becomes shorter again by such a part with each look that finds frames, so that what
+ * has become quicker is noticed; every 100 messages of a ping-pong or so it is too short once. */
+#define QUIET_LANE_VAIN_SHARE 128
 
 /** Such a lane on which frames came is polled always until so many have come over others: waiting
  * alone says nothing of where the next comes. */

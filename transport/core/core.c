@@ -45,6 +45,7 @@ int core_open(struct core *core, const struct core_options *options)
     }
     hold_init(&core->hold, core->messages.limits.hold_posts);
     core->turn_frames = UINT32_MAX;
+    core->vain_ns = QUIET_LANE_VAIN_NS;
     core->messages.read_memory = core_read_memory;
     core->messages.withdraw_memory = core_withdraw_memory;
     core->messages.read_context = core;

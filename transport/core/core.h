@@ -201,10 +201,13 @@ struct core {
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
     /** Frames came, so more are expected until so many have come over others. */
     uint8_t lane_warmth[LANES_MAX];
-    uint32_t warm_lanes;          /**< those of which `lane_warmth` is not 0 (bit i: lane i) */
-    uint32_t receiving;           /**< lanes of which frames are being handled (bit i: lane i) */
-    unsigned receives;            /**< calls of core_receive() */
-    uint64_t looked_ns;           /**< when quiet lanes were polled last */
+    uint32_t warm_lanes;   /**< those of which `lane_warmth` is not 0 (bit i: lane i) */
+    uint32_t receiving;    /**< lanes of which frames are being handled (bit i: lane i) */
+    unsigned receives;     /**< calls of core_receive() */
+    uint64_t looked_ns;    /**< when quiet lanes were polled last, */
+    uint32_t frames_since; /**< and the frames that have come since */
+    uint32_t vain_ns;      /**< they are polled when no frame has come for so long: 4 us or more */
+    bool vain;             /**< they were, since the last frame came */
     uint64_t looked_for_lanes_ns; /**< when those that are down were asked last */
     uint32_t
         refusing_lanes; /**< bits: have taken nothing since they were asked; core_timers() asks */

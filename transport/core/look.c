@@ -136,12 +136,35 @@ static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *),
     }
     uint64_t now_ns = clock_ns(clock);
     uint64_t last_ns = core->messages.now_ns; /* when a frame was last here */
+    uint64_t since_ns = now_ns - core->looked_ns;
     last_ns = last_ns > core->looked_ns ? last_ns : core->looked_ns;
-    if (now_ns - core->looked_ns < QUIET_LANE_NS && now_ns - last_ns < QUIET_LANE_VAIN_NS) {
+    bool vain = now_ns - last_ns >= core->vain_ns;
+    if (!vain && since_ns < QUIET_LANE_LONGEST_NS &&
+        (since_ns < QUIET_LANE_NS || core->frames_since < QUIET_LANE_FRAMES)) {
         return false;
     }
     core->looked_ns = now_ns;
+    core->frames_since = 0;
+    core->vain = core->vain || vain;
     return true;
+}
+
+/** Frames have come.
+ * @param apart_ns since the last ones before
+ * @param quiet over a quiet lane */
+static void note_pace(struct core *core, unsigned count, uint64_t apart_ns, bool quiet)
+{
+    core->frames_since += count;
+    if (quiet) {
+        core->vain_ns = QUIET_LANE_VAIN_NS;
+    } else if (core->vain && apart_ns < QUIET_LANE_VAIN_MAX_NS) {
+        uint64_t wanted_ns = apart_ns + apart_ns / 2;
+        wanted_ns = wanted_ns < QUIET_LANE_VAIN_MAX_NS ? wanted_ns : QUIET_LANE_VAIN_MAX_NS;
+        core->vain_ns = wanted_ns > core->vain_ns ? (uint32_t)wanted_ns : core->vain_ns;
+    } else {
+        core->vain_ns -= (core->vain_ns - QUIET_LANE_VAIN_NS) / QUIET_LANE_VAIN_SHARE;
+    }
+    core->vain = false;
 }
 
 /** Is a frame likely to come over this lane? If not, and if looking costs something, it is quiet:
@@ -215,6 +238,8 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
     unsigned count = 0;
     unsigned came = 0;
     uint64_t now_ns = 0;
+    uint64_t before_ns = core->messages.now_ns;
+    bool quiet = false;
     bool again = core->awaits_rest;
     core->awaits_rest = false;
     /* Once for each: a stream of messages never pauses. */
@@ -225,12 +250,17 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
         core_notice_lost(core, false, core->looked_ns);
     }
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (!all && !is_awaited(core, i)) {
+        bool awaited = is_awaited(core, i);
+        if (!all && !awaited) {
             continue;
         }
         unsigned frames = receive_in_turn(core, i, clock_ns, clock, &now_ns);
         came |= frames > 0 ? 1u << i : 0;
+        quiet = quiet || (frames > 0 && !awaited);
         count += frames;
+    }
+    if (count > 0) {
+        note_pace(core, count, now_ns - before_ns, quiet);
     }
     if (came != core->warm_lanes && count > 0) {
         note_warmth(core, came, count);

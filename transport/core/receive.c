@@ -236,6 +236,9 @@ static void receive_sequenced(struct core *core, struct core_peer *peer, const s
         }
         return;
     case FLOW_KEEP:
+        if (!reorder_has_kept(message)) {
+            core_look_at_all(core); /* what it has overtaken may be on a quiet lane */
+        }
         reorder_keep(&core->messages, message, frame);
         return;
     case FLOW_DUPLICATE:

@@ -245,10 +245,65 @@ static void core_receive__frames_come__quiet_lanes_seldom(void **state)
         look_for_long(stranger, &time_ns);
     }
     assert_int_equal(shelves[0].reads, 0);
+    stranger->core->frames_since = QUIET_LANE_FRAMES;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, 0);
     time_ns = begin_ns + QUIET_LANE_NS;
     stranger->core->messages.now_ns = time_ns;
+    stranger->core->frames_since = QUIET_LANE_FRAMES - 1;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, 0);
+    stranger->core->frames_since++;
     look_for_long(stranger, &time_ns);
     assert_int_equal(shelves[0].reads, 1);
+    time_ns += QUIET_LANE_LONGEST_NS; /* however few have come */
+    stranger->core->messages.now_ns = time_ns;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, 2);
+    remove_lanes(stranger);
+}
+
+/** Looks as who polls does, until a frame comes so long after the last one. */
+static void await_frame(struct stranger *stranger, unsigned shelf, uint64_t apart_ns,
+                        uint64_t *time_ns)
+{
+    const uint64_t end_ns = *time_ns + apart_ns;
+
+    for (; *time_ns < end_ns; *time_ns += 100) {
+        (void)core_receive(stranger->core, read_time, time_ns);
+    }
+    put(stranger, shelf, "no frame of anybody's", 22); /* whatever it is, it has come */
+    core_look_in_time(stranger->core);
+    (void)core_receive(stranger->core, read_time, time_ns);
+}
+
+/** Frames come, but more slowly than quiet lanes are usually waited for: nothing is to be found
+ * there while the next frame is on its way. */
+static void core_receive__frames_come_slowly__quiet_lanes_after_longer(void **state)
+{
+    struct stranger *stranger = *state;
+    uint64_t time_ns = cluster_now(&stranger->cluster);
+
+    add_lanes(stranger, be_accepted_as_named(stranger));
+    filled[0].polling_is_costly = true;
+    core_look_at_all(stranger->core);
+    await_frame(stranger, 1, 100, &time_ns);
+    for (unsigned i = 0; i < 2; i++) {
+        await_frame(stranger, 1, QUIET_LANE_VAIN_NS * 3 / 2, &time_ns);
+    }
+    assert_in_range(stranger->core->vain_ns, 2 * QUIET_LANE_VAIN_NS, QUIET_LANE_VAIN_MAX_NS);
+    unsigned reads = shelves[0].reads;
+    for (unsigned i = 0; i < QUIET_LANE_FRAMES / 2; i++) {
+        await_frame(stranger, 1, QUIET_LANE_VAIN_NS * 3 / 2, &time_ns);
+    }
+    assert_int_equal(shelves[0].reads, reads);
+    /* A pause is no such pace, and a frame on the quiet lane ends all that. */
+    await_frame(stranger, 1, 2 * QUIET_LANE_VAIN_MAX_NS, &time_ns);
+    assert_true(stranger->core->vain_ns < QUIET_LANE_VAIN_MAX_NS);
+    put(stranger, 0, "no frame of anybody's", 22);
+    core_look_at_all(stranger->core);
+    (void)core_receive(stranger->core, read_time, &time_ns);
+    assert_int_equal(stranger->core->vain_ns, QUIET_LANE_VAIN_NS);
     remove_lanes(stranger);
 }
 
@@ -278,6 +333,28 @@ static void core_receive__lane_stays_awaited_until_frames_come_over_others(void 
     reads = shelves[0].reads;
     look_for_long(stranger, &time_ns);
     assert_int_equal(shelves[0].reads, reads);
+    remove_lanes(stranger);
+}
+
+/** What is missing before a frame may have gone another way. */
+static void core_receive__frame_has_overtaken_others__quiet_lanes_at_once(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    struct frame_eager eager = {.tag = to_le64(1)};
+
+    add_lanes(stranger, be_accepted_as_named(stranger));
+    filled[0].polling_is_costly = true;
+    for (unsigned i = 0; i < 2; i++) { /* the first in its turn, and then the third */
+        core->vain_ns = UINT32_MAX;
+        core->looked_ns = cluster_now(&stranger->cluster);
+        unsigned reads = shelves[0].reads;
+        stranger->sequence = 2 * i;
+        say(stranger,
+            &(struct says){.fields = {.type = FRAME_EAGER, .sequence = 2 * i}, .body = &eager});
+        round_trip(stranger);
+        assert_int_equal(shelves[0].reads > reads, i == 1);
+    }
     remove_lanes(stranger);
 }
 
@@ -379,6 +456,8 @@ int main(void)
         STRANGER_TEST(core_receive__lane_stays_awaited_until_frames_come_over_others),
         STRANGER_TEST(core_receive__vain_looks__quiet_lanes_as_well),
         STRANGER_TEST(core_receive__frames_come__quiet_lanes_seldom),
+        STRANGER_TEST(core_receive__frames_come_slowly__quiet_lanes_after_longer),
+        STRANGER_TEST(core_receive__frame_has_overtaken_others__quiet_lanes_at_once),
         STRANGER_TEST(core_receive__data_leaves__takes_more_than_that),
         STRANGER_TEST(core_receive__reads_lanes_between_turns_of_sending),
     };
