@@ -3,6 +3,7 @@
 over Beowire in turns. 0: none fails over Beowire alone; 1: one does; 2: bad input."""
 
 import argparse
+import os
 import platform
 import re
 import secrets
@@ -81,6 +82,7 @@ def _all(entries: Sequence[Entry], options: argparse.Namespace, interrupts: Inte
         "mpi": f"{installation.KINDS[mpi.name].title.rstrip('0123456789 ')} {mpi.version}",
         "distribution": _distribution(),
         "processor": _processor(),
+        "cores": os.cpu_count() or 1,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
     }
     failed = []

@@ -83,8 +83,8 @@ class Entry(_Strict):
     packages: list[str]
     """Debian's names of what it needs besides an MPI."""
     source: str = ""
-    """Debian's source package that `prepare` takes something from: $SOURCE is where its files are,
-    as they were fetched."""
+    """Debian's source package that `prepare` takes something from, or `sh: COMMAND` that prints its
+    name: $SOURCE is where its files are, as they were fetched."""
     version: str
     """A package whose version is the program's, or `sh: COMMAND` that prints it."""
     ranks: Annotated[int, Field(ge=1, le=16)] = 2

@@ -12,6 +12,7 @@ from typing import Any
 
 from beowire import files
 from beowire.errors import BeowireError
+from beowire.others import BUSY_SHARE
 from beowire.statistics import order_interval
 from beowire.units import significant
 
@@ -51,6 +52,7 @@ def row(outcome: Outcome, where: Row) -> Row:
         "problems": {over: one.problem for over, one in runs.items()},
         "seconds": {over: [round(s, 3) for s in one.seconds] for over, one in runs.items()},
         "clock": "job" if entry.seconds is None else "program",
+        "other_cpus": outcome.other_cpus and round(outcome.other_cpus, 2),
         "over": entry.over,
         "note": entry.note,
         **where,
@@ -133,6 +135,7 @@ def _table(rows: Sequence[Row]) -> str:
     lines = [_cells(_HEAD), _cells(["---"] * len(_HEAD))]
     for one in rows:
         clock = "" if one["clock"] == "job" or not ratio(one) else ", by its own clock"
+        clock += _others(one)
         notes = [f"{_NAMES[over]} with {_words(words)}" for over, words in one["over"].items()]
         notes += [one["note"]] if one["note"] else []
         lines.append(
@@ -150,6 +153,14 @@ def _table(rows: Sequence[Row]) -> str:
             )
         )
     return "\n".join(lines)
+
+
+def _others(one: Row) -> str:
+    """How much of the machine others used meanwhile; empty: too little to be felt."""
+    used = one.get("other_cpus")
+    if not ratio(one) or used is None or used < BUSY_SHARE * one["cores"]:
+        return ""
+    return f", while others used {significant(used, 2)} of {one['cores']} cores"
 
 
 def _words(variables: dict[str, str]) -> str:

@@ -24,6 +24,7 @@ from beowire.mpi import ways
 from beowire.mpi.installation import Installation
 from beowire.mpi.places import LabPlace
 from beowire.mpi.ways import Way
+from beowire.others import Others
 
 from . import compare
 from .compare import Seen, Wrong
@@ -58,6 +59,8 @@ class Outcome:
     runs: dict[str, Runs]
     left_out: str = ""
     """Why it was not run."""
+    other_cpus: float | None = None
+    """Processors' time of this machine that other programs used, in the mean; None: not known."""
 
 
 def program_outcome(
@@ -79,13 +82,25 @@ def program_outcome(
     if problem := _prepare(entry, template, interrupts):
         return Outcome(entry, "", {}, problem)
     turns = _Turns(entry, mpi, directory, interrupts)
-    return Outcome(entry, version_of(entry), turns.all(repeat, seed))
+    others = Others()
+    runs = turns.all(repeat, seed)
+    return Outcome(entry, version_of(entry), runs, other_cpus=others.cpus())
 
 
 def version_of(entry: Entry) -> str:
     """As its package or the program says; empty if it says nothing."""
     asks, _, command = entry.version.partition("sh: ")
-    words = ["sh", "-c", command] if command else ["dpkg-query", "-W", "-f", "${Version}", asks]
+    return _line_of(["sh", "-c", command] if command else ["dpkg-query", "-Wf${Version}", asks])
+
+
+def source_of(entry: Entry) -> str:
+    """Debian's source package that it takes something from; empty: none."""
+    name, _, command = entry.source.partition("sh: ")
+    return _line_of(["sh", "-c", command]) if command else name
+
+
+def _line_of(words: Sequence[str]) -> str:
+    """The first line that a command prints; empty: none."""
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     lines = done.stdout.strip().splitlines()
     return lines[0].strip() if lines else ""
@@ -183,9 +198,9 @@ def _prepare(entry: Entry, template: Path, interrupts: Interrupts) -> str:
     environment = {**os.environ, **entry.variables, "PYTHON": sys.executable}
     log = template.parent / "prepare.log"
     scripts = [["sh", "-euc", entry.prepare]]
-    if entry.source:
-        scripts.insert(0, [str(_ROOT / "scripts" / "fetch-source"), entry.source])
-        environment["SOURCE"] = str(_ROOT / "build" / "programs" / "sources" / entry.source)
+    if source := source_of(entry):
+        scripts.insert(0, [str(_ROOT / "scripts" / "fetch-source"), source])
+        environment["SOURCE"] = str(_ROOT / "build" / "programs" / "sources" / source)
     for words in scripts:
         done = bounded.run(words, environment, _PREPARE_S, interrupts, template)
         log.write_text(done.output + done.errors, encoding="utf-8")

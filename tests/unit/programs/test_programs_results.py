@@ -85,6 +85,20 @@ def test_document__has_the_rows_between_its_two_lines() -> None:
         results.document("nothing", [])
 
 
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        (None, "0.500 (rounds: 0.250 to 0.500)"),
+        (0.19, "0.500 (rounds: 0.250 to 0.500)"),
+        (0.2, "0.500 (rounds: 0.250 to 0.500), while others used 0.20 of 2 cores"),
+    ],
+)
+def test_document__says_what_others_used__if_that_is_felt(used: float | None, said: str) -> None:
+    row = results.row(replace(_RIGHT, other_cpus=used), {**_WHERE, "cores": 2})
+    made = results.document(f"{results.BEGIN}{results.END}", [row])
+    assert f"| {said} | over Beowire with" in made
+
+
 def test_document__of_the_project_is_what_its_json_says() -> None:
     text = (_ROOT / "docs" / "PROGRAMS.md").read_text(encoding="utf-8")
     assert results.document(text, results.read(_ROOT / "docs" / "programs.json")) == text
