@@ -7,6 +7,7 @@ MPI hands variables that begin with OMPI_ to all nodes, and others that are name
 """
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 
@@ -24,8 +25,13 @@ HANDED_OVER = "OMPI_MCA_mca_base_env_list"
 #: Lists in which what the user has is no choice of another way.
 _ADDED_TO = (HANDED_OVER, "LD_LIBRARY_PATH")
 
-#: What carries one-sided operations in Open MPI.
+#: From this version on Open MPI's osc/rdma prepares what it moves bytes by; before, pml/ob1 has to
+#: (docs/UPSTREAM.md).
+_OSC_RDMA_BY_ITSELF = (5, 0, 9)
+
+#: What carries one-sided operations in Open MPI, and what that moves bytes by.
 _OSC = "OMPI_MCA_osc"
+_BTL = "OMPI_MCA_btl"
 
 
 def variables(mpi: Installation, over: str) -> dict[str, str]:
@@ -88,22 +94,32 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
     windows = {_OSC: os.environ.get(_OSC) or "^ucx"} if is_4 else {}
     if not provider:
         memory = "vader" if is_4 else "sm"
-        return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,{memory},self", **windows}
+        return {"OMPI_MCA_pml": "ob1", _BTL: f"tcp,{memory},self", **windows}
     include = ["mtl", "btl"] if is_4 else ["opal_common"]
     # Its btl knows two atomic operations, and ends the process if it is asked for any other.
-    onesided = {"OMPI_MCA_osc_rdma_acc_use_amo": "0"} if is_4 else {}
+    # In 5 nothing else carries them between hosts, and Debian's configuration file leaves it out.
+    onesided = (
+        {"OMPI_MCA_osc_rdma_acc_use_amo": "0"}
+        if is_4
+        else {_BTL: os.environ.get(_BTL) or "^uct,tcp"}
+    )
     return {
-        "OMPI_MCA_pml": "cm",
+        # Of cm and ob1 it takes cm, if there is an mtl.
+        "OMPI_MCA_pml": "cm" if is_4 or _numbers(mpi.version) >= _OSC_RDMA_BY_ITSELF else "^ucx",
         # Debian's configuration file leaves it out; this says otherwise.
         "OMPI_MCA_mtl": "ofi",
-        # The btl is for one-sided operations as puts and gets, and is only used if the user asks
-        # for it: it has an endpoint of its own, which is then polled beside the other.
+        # The btl is for one-sided operations as puts and gets, and is only used in 4 if the user
+        # asks for it: it has an endpoint of its own, which is then polled beside the other.
         **{f"OMPI_MCA_{framework}_ofi_provider_include": _PROVIDER for framework in include},
         **onesided,
         **windows,
         "FI_PROVIDER_PATH": provider,
         HANDED_OVER: _listed("FI_PROVIDER_PATH"),
     }
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in re.findall(r"\d+", version)[:3])
 
 
 def _listed(name: str) -> str:

@@ -24,7 +24,7 @@ def make_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def mpi(name: str) -> Installation:
-    return Installation(name, "1", Path("/opt/mpi/bin/mpirun"), None)
+    return Installation(name, "5.0.10", Path("/opt/mpi/bin/mpirun"), None)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -65,6 +65,20 @@ def test_open_mpi_4__has_windows_between_hosts__unless_the_user_chooses(
     assert "OMPI_MCA_osc" not in variables(mpi("openmpi5"), over)
     monkeypatch.setenv("OMPI_MCA_osc", "rdma")
     assert variables(mpi("openmpi4"), over)["OMPI_MCA_osc"] == "rdma"
+
+
+def test_open_mpi_5__has_windows_between_hosts__unless_the_user_chooses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OMPI_MCA_btl", raising=False)
+    told = variables(mpi("openmpi5"), "beowire")
+    assert (told["OMPI_MCA_pml"], told["OMPI_MCA_btl"]) == ("cm", "^uct,tcp")
+    # pml/ob1 prepares there what osc/rdma needs, and loses against pml/cm.
+    told = variables(replace(mpi("openmpi5"), version="5.0.7"), "beowire")
+    assert (told["OMPI_MCA_pml"], told["OMPI_MCA_btl"]) == ("^ucx", "^uct,tcp")
+    assert "OMPI_MCA_btl" not in variables(mpi("openmpi4"), "beowire")
+    monkeypatch.setenv("OMPI_MCA_btl", "self,sm")
+    assert variables(mpi("openmpi5"), "beowire")["OMPI_MCA_btl"] == "self,sm"
 
 
 def test_mpich__lets_the_provider_choose_keys_of_memory() -> None:
