@@ -98,8 +98,11 @@ static int add_all(struct interfaces *interfaces, int control)
 {
     char line[LINE_BYTES];
     FILE *file = fopen("/proc/net/dev", "re");
-    int status = file == NULL ? -errno : 0;
+    int status = 0;
 
+    if (file == NULL) {
+        return -errno;
+    }
     while (status == 0 && fgets(line, sizeof line, file) != NULL) {
         char *end = strchr(line, ':'); /* the first two lines, which have none, are a heading */
         if (end != NULL) {
@@ -107,9 +110,7 @@ static int add_all(struct interfaces *interfaces, int control)
             status = add_interface(interfaces, control, line + strspn(line, " "));
         }
     }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
+    (void)fclose(file);
     return status;
 }
 

@@ -22,10 +22,11 @@ static void refuses(const char *line, const char *part_of_reason)
 static void parse__every_verb(void **state)
 {
     (void)state;
-    static const char *const VERBS[] = {"hello",       "clock", "drivers", "patterns", "probes",
-                                        "environment", "route", "open",    "connect",  "run",
-                                        "check",       "load",  "pause",   "resume",   "meter",
-                                        "stop",        "close", "quit"};
+    static const char *const VERBS[] = {"hello",  "clock",       "drivers", "patterns",
+                                        "probes", "environment", "route",   "system-call-cost",
+                                        "open",   "connect",     "run",     "check",
+                                        "load",   "pause",       "resume",  "meter",
+                                        "stop",   "close",       "quit"};
     for (size_t i = 0; i < sizeof VERBS / sizeof VERBS[0]; i++) {
         assert_int_equal(parse(VERBS[i]), 0);
         assert_int_equal(command.verb, i);
