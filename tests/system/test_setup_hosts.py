@@ -84,7 +84,8 @@ def test_setup__one_host_that_cannot__none_is_changed(hosts: Hosts) -> None:
         (hosts.home(2) / "closed").unlink()
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("beowire: root@10.77.0.3: ")
+    assert done.stderr.startswith("beowire: nothing was changed: root@10.77.0.3: ")
+    assert there(hosts, 0) == set()
     done = type_there(hosts, "setup", "--prefix", "~/closed/beowire", "--undo")
     assert done.returncode == 0
     done = type_there(hosts, "setup", "--prefix", "~/beowire", "--group", "no-such", "--apply")

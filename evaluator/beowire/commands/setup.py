@@ -146,11 +146,9 @@ def _apply(
         raise BeowireError(
             f"nothing was changed: {hindered[0].host}: {hindered[0].obstacles[0]}", exit_code=1
         )
-    packed = archive(files, scripts.apply(prefix, files, group))
+    line, data = scripts.parcel(scripts.apply(prefix, files, group), archive(files))
     todo = {one.host for one in plans if one.steps}
-    done = on_all(
-        where, lambda name: where.run(name, scripts.UNPACK, packed) if name in todo else ""
-    )
+    done = on_all(where, lambda name: where.run(name, line, data) if name in todo else "")
     failed = [one for one in done.values() if isinstance(one, BeowireError)]
     for name, one in done.items():
         if name in todo and not isinstance(one, BeowireError):

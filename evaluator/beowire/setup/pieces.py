@@ -182,15 +182,12 @@ def manifest(files: Sequence[Piece]) -> str:
     return "".join(f"{one.digest}  {one.path}\n" for one in files)
 
 
-def archive(files: Sequence[Piece], script: str) -> bytes:
-    """A tar archive of the files, what lists them, and the script that puts them in place."""
+def archive(files: Sequence[Piece]) -> bytes:
+    """A tar archive of the files, and of what lists them."""
     packed = io.BytesIO()
-    extra = [
-        Piece("apply.sh", script.encode(), 0o600),
-        Piece("manifest", manifest(files).encode(), 0o600),
-    ]
+    listed = Piece("manifest", manifest(files).encode(), 0o600)
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for one in [*files, *extra]:
+        for one in [*files, listed]:
             entry = tarfile.TarInfo(one.path)
             entry.size, entry.mode = len(one.data), one.mode
             tar.addfile(entry, io.BytesIO(one.data))

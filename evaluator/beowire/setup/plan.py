@@ -40,6 +40,8 @@ def plan(host: str, said: str, prefix: str, files: Sequence[Piece], group: str) 
         steps.append(f"copy to {prefix}: {', '.join(absent)} ({size / 1e6:.1f} MB)")
     if other:
         steps.append(f"replace in {prefix}: {', '.join(other)} (of another version)")
+    if "interrupted" in found:
+        steps.append(f"finish in {prefix} what was interrupted")
     capable = "cap_net_raw" in _first(found, "capability")
     allowed = capable and _first(found, "frames") == f"750 {group}"
     if group and not (allowed and FRAMES in found.get("same", [])):
@@ -79,10 +81,18 @@ def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str
         obstacles.append("setcap is missing: install the package libcap2-bin")
     if "no_group" in found:
         obstacles.append(f"there is no group {group}: groupadd --system {group}")
-    if group and is_root and "shared" in found:
+    if "shared" in found:
+        alone = "root's alone" if is_root else "yours alone"
         obstacles.append(
-            f"{_first(found, 'shared')} is not root's alone: whoever can write there could have a"
-            " program of his own get the capability: --prefix elsewhere"
+            f"{_first(found, 'shared')} is not {alone}: others could exchange what is put there:"
+            " --prefix elsewhere, or take their right to write (chmod go-w)"
+        )
+    if "odd" in found:
+        obstacles.append(f"{_first(found, 'odd')} is no directory: another --prefix")
+    if "foreign" in found:
+        obstacles.append(
+            f"{prefix}/{_first(found, 'foreign')} is not what `beowire setup` has put there: move"
+            " it away, or another --prefix"
         )
     kind, _, options = _first(found, "mounted").partition(" ")
     if group and kind.startswith("nfs"):

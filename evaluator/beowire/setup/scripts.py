@@ -2,54 +2,73 @@
 """What is run on a host, as POSIX sh: to see what is there, to put files in place, and to take them
 away. What goes wrong is one line on standard error, which says what to do.
 
-On the host they need what POSIX has, mktemp, sha256sum and tar (BusyBox is enough); setcap
+Root may run these, so they work only in directories that nobody else can change: they go into the
+prefix by `enter` (launch/walk.py), refuse it where others can write to any part of it, and name
+everything from there. That is sh and not a program of ours, since nothing but sh is sure to be
+there, and since what nobody else can change needs no openat().
+
+On the host they need what POSIX has, stat, sha256sum and tar (BusyBox is enough); setcap
 (libcap2-bin) where a group is to send frames.
 """
 
 from collections.abc import Sequence
 
+from beowire.launch.walk import WALK
 from beowire.setup.pieces import FRAMES, MANIFEST, MODULE, PROVIDER, PVM, Piece, for_shell
-
-#: Takes the archive from standard input, and runs the script in it.
-UNPACK = (
-    'LC_ALL=C; export LC_ALL; d=$(mktemp -d) && trap "rm -rf \\"$d\\"" EXIT && tar -xf - -C "$d" ||'
-    ' { echo "in ${TMPDIR:-/tmp}" >&2; exit 1; }; sh "$d/apply.sh" "$d"'
-)
 
 #: Below the prefix, of all that may be put there.
 _DIRECTORIES = tuple(path.partition("/")[0] for path in (FRAMES, PROVIDER, MODULE, PVM))
+
+#: What an apply() is given is unpacked into, below the prefix, until each file is moved from there.
+#: Several hosts may have the prefix in common, so it has the host's name.
+_DRAFT = ".beowire-draft"
 
 _FAIL = 'fail() { echo "$*" >&2; exit 1; }'
 _PATH = (
     "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export PATH; LC_ALL=C; export LC_ALL; umask 022"
 )
 
+#: `is_file PATH`: a regular file, and no link. `sum PATH`: its SHA-256, or `none`. `closed DIR`: a
+#: directory in the prefix that only we can change, or none at all. `listed`: what apply() has put
+#: there, as sha256sum lists it.
+_SEE = (
+    'is_file() { [ -f "./$1" ] && [ ! -L "./$1" ]; }',
+    'is_there() { [ -e "./$1" ] || [ -L "./$1" ]; }',
+    'sum() { if is_file "$1"; then sha256sum <"./$1" | cut -d " " -f 1; else echo none; fi; }',
+    'safe() { [ ! -L "./$1" ] && (rest=; at=$prefix; sticky=no; make=no; step "./$1"); }',
+    f"manifest() {{ if is_file {MANIFEST}; then cat {MANIFEST}; fi; }}",
+    'is_ours() { case $listed in *"$(sum "$1")  $1"*) ;; *) return 1 ;; esac; }',
+)
+
 
 def look(prefix: str, files: Sequence[Piece], group: str) -> str:
     """Prints `NAME VALUE` lines: what is there of the files, and what stands in the way."""
-    lines = [_PATH, f'prefix="{for_shell(prefix)}"', 'echo "uid $(id -u)"']
-    lines += [
-        f'if [ -e "$prefix/{one.path}" ]; then'
-        f' if echo "{one.digest}  $prefix/{one.path}" | sha256sum -c >/dev/null 2>&1; then'
-        f' echo "same {one.path}"; else echo "other {one.path}"; fi;'
-        f' else echo "absent {one.path}"; fi'
-        for one in files
-    ]
-    lines += [
-        f'[ ! -e "$prefix/{MANIFEST}" ] || echo "known yes"',
+    inside = sorted({one.path.partition("/")[0] for one in files if "/" in one.path})
+    lines = [
+        _PATH,
+        WALK,
+        *_SEE,
+        f'prefix="{for_shell(prefix)}"; echo "uid $uid"',
+        'enter "$prefix" || case $refused in absent*) ;; *) echo "$refused" ;; esac',
         # Where it would be made: the nearest directory that is there.
-        'at=$prefix; while [ ! -d "$at" ]; do at=$(dirname "$at"); done',
-        'echo "at $at"; [ -w "$at" ] || echo "closed $at"',
+        'at=$(pwd -P); echo "at $at"; [ -w . ] || echo "closed $at"',
         'echo "mounted $(findmnt -n -o FSTYPE,OPTIONS -T "$at" 2>/dev/null)"',
-        # Where root's files could be exchanged by others: up to the root, the first that is so.
-        'up=$at; [ ! -d "$prefix/bin" ] || up=$prefix/bin; up=$(cd -P "$up" && pwd -P)',
-        'while [ -n "$up" ]; do set -- $(stat -c "%u %g %a" "$up");'
-        " writers=022; [ $2 != 0 ] || writers=02; [ $((0$3 & 01000)) = 0 ] || writers=0;"
-        ' if [ $1 != 0 ] || [ $((0$3 & writers)) != 0 ]; then echo "shared $up"; break; fi;'
-        ' [ "$up" != / ] || break; up=$(dirname "$up"); done',
-        f'echo "capability $(getcap "$prefix/{FRAMES}" 2>/dev/null)"',
-        f'echo "frames $(stat -c "%a %G" "$prefix/{FRAMES}" 2>/dev/null)"',
-        f'[ ! -x "$prefix/{FRAMES}" ] || echo "usable yes"',
+        "see() {",
+        '    if [ -n "$refused" ] || ! is_there "$1"; then echo "absent $1"; return; fi',
+        '    is_ours "$1" || echo "foreign $1"',
+        '    if [ "$(sum "$1")" = "$2" ]; then echo "same $1"; else echo "other $1"; fi',
+        "}",
+        # What is in a directory that others can change is not looked at.
+        'if [ -z "$refused" ]; then listed=$(manifest); for one in'
+        f" {' '.join(inside)}; do ! is_there $one || safe $one ||"
+        ' refused="shared $prefix/$one"; done; [ -z "$refused" ] || echo "$refused"; fi',
+        *(f'see "{one.path}" {one.digest}' for one in files),
+        'if [ -z "$refused" ]; then',
+        f'[ ! -e "./{_DRAFT}.$(uname -n)" ] || echo "interrupted yes"',
+        f'echo "capability $(getcap "./{FRAMES}" 2>/dev/null)"',
+        f'echo "frames $(stat -c "%a %G" "./{FRAMES}" 2>/dev/null)"',
+        f'[ ! -x "./{FRAMES}" ] || echo "usable yes"',
+        "fi",
         'command -v setcap >/dev/null || echo "lacks setcap"',
         'command -v sha256sum >/dev/null || echo "lacks sha256sum"',
     ]
@@ -61,36 +80,67 @@ def look(prefix: str, files: Sequence[Piece], group: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def parcel(script: str, packed: bytes) -> tuple[str, bytes]:
+    """A line of sh, and what it reads: the script, which then has the archive to read. dd takes as
+    much as it is told and no more."""
+    head = script.encode()
+    line = f'script=$(dd bs=1 count={len(head)} 2>/dev/null) && eval "$script"'
+    return line, head + packed
+
+
 def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
-    """Puts the files that are beside it (`$1`) in place, each by a rename, and lets the group send
-    frames. May be run again."""
+    """Puts the files of the archive that it reads in place, each by a rename, and lets the group
+    send frames. May be run again, also after it was killed."""
     lines = [
         "set -eu",
         _PATH,
         _FAIL,
-        # Several hosts may have the directory in common.
-        f'new=$1; prefix="{for_shell(prefix)}"; made=no; draft=new.$(uname -n).$$',
-        '[ -d "$prefix" ] || made=yes',
-        f'[ ! -e "$prefix/{MANIFEST}" ] || made=$(sed -n "s/^# made //p" "$prefix/{MANIFEST}")',
-        'why=$(mkdir -p "$prefix" 2>&1) ||'
-        ' fail "$prefix cannot be made by $(id -un): ${why##*: }: name the host as root@HOST, or'
-        ' another directory with --prefix"',
+        WALK,
+        *_SEE,
+        f'prefix="{for_shell(prefix)}"',
+        'enter "$prefix" yes || case $refused in',
+        '    closed*) fail "$prefix cannot be made by $(id -un): ${refused#* }: name the host as'
+        ' root@HOST, or another directory with --prefix" ;;',
+        '    odd*) fail "${refused#* } is no directory: another --prefix" ;;',
+        '    *) fail "${refused#* } can be changed by others: another --prefix" ;;',
+        "esac",
+        # One that was killed has left its own.
+        f'before=$made; draft={_DRAFT}.$(uname -n); rm -rf "./$draft"',
+        'why=$(umask 077; mkdir "./$draft" 2>&1) ||'
+        ' fail "$prefix cannot be written by $(id -un): ${why##*: }"',
+        "trap 'rm -rf \"./$draft\"' EXIT",
+        'tar -xf - -C "./$draft" || { echo "in $prefix" >&2; exit 1; }',
+        "listed=$(manifest)",
+        f'[ -z "$listed" ] || before=$(sed -n "s/^# made //p" {MANIFEST})',
+        "list() {",
+        '    { echo "# made $before"; cat "./$draft/manifest"; cat; } >"./$draft/list" &&'
+        f' move "./$draft/list" {MANIFEST}',
+        "}",
+        # A file takes no other place than a file's.
+        'move() { [ ! -d "./$2" ] || [ -L "./$2" ] || fail "$prefix/$2 is a directory: another'
+        ' --prefix"; mv -f "$1" "./$2"; }',
         "put() {",
-        "    target=$prefix/$1",
-        # A link that somebody has put there is not followed: here, nor where a list is written.
-        '    why=$( (set -C; mkdir -p "$(dirname "$target")" && rm -f "$target.$draft" &&'
-        ' cat "$new/$1" >"$target.$draft" && chmod "$2" "$target.$draft") 2>&1) ||'
-        ' fail "$target cannot be written by $(id -un): ${why##*: }"',
-        f'    [ "$1" != "{FRAMES}" ] || allow "$target.$draft"',
-        '    mv -f "$target.$draft" "$target"',
+        "    case $1 in */*)",
+        '        [ -d "./${1%/*}" ] || mkdir "./${1%/*}"',
+        '        safe "${1%/*}" || fail "$prefix/${1%/*} can be changed by others: another'
+        ' --prefix" ;;',
+        "    esac",
+        '    chmod "$2" "./$draft/$1"',
+        f'    [ "$1" != "{FRAMES}" ] || allow "./$draft/$1"',
+        '    move "./$draft/$1" "$1"',
         "}",
         f"allow() {{ {_allow(group)}; }}",
-        'trap \'rm -f "$prefix"/*.$draft "$prefix"/*/*.$draft\' EXIT',
-        # First, so that what is left of a try that failed can be undone.
-        'why=$( (set -C; { echo "# made $made"; cat "$new/manifest"; } >"$prefix/manifest.$draft"'
-        f' && mv -f "$prefix/manifest.$draft" "$prefix/{MANIFEST}") 2>&1) ||'
-        ' fail "$prefix cannot be written by $(id -un): ${why##*: }"',
+        *(
+            f'! is_there "{one.path}" || [ "$(sum "{one.path}")" = {one.digest} ] ||'
+            f' is_ours "{one.path}" || fail "$prefix/{one.path} is not what'
+            ' \\`beowire setup\\` has put there: move it away, or another --prefix"'
+            for one in files
+        ),
+        # First, so that what is left of a try that failed can be undone: what was there before,
+        # too, as long as not all is replaced.
+        'printf "%s\\n" "$listed" | sed "/^#/d; /^$/d" | list',
         *(f'put "{one.path}" {one.mode:o}' for one in files),
+        f'printf "%s\\n" "$listed" | sed "/^#/d; /^$/d{_of(files)}" | list',
         "if command -v fi_info >/dev/null; then",
         '    FI_PROVIDER_PATH="$prefix/fabric" fi_info -p beowire >/dev/null 2>&1 ||'
         ' fail "libfabric does not load $prefix/fabric/libbeowire-fi.so: see'
@@ -98,6 +148,11 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         "fi",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _of(files: Sequence[Piece]) -> str:
+    """Has sed leave out what is listed of these."""
+    return "".join(f"; \\,  {one.path}$,d" for one in files)
 
 
 def _allow(group: str) -> str:
@@ -119,22 +174,33 @@ def undo(prefix: str) -> str:
         "set -eu",
         _PATH,
         _FAIL,
+        WALK,
+        *_SEE,
         f'prefix="{for_shell(prefix)}"',
-        f'[ -f "$prefix/{MANIFEST}" ] || {{ echo "nothing"; exit 0; }}',
-        'cd "$prefix" && [ -w . ] || fail "$prefix cannot be changed by $(id -un): name the host'
-        ' as root@HOST"',
-        "while read -r sum path; do",
-        '    case $sum in "#") continue ;; esac',
-        # Root does this, and whoever can write there could have listed any file of the host.
-        "    case $path in /*|*..*|*/*/*) continue ;; esac",
-        '    case $path in */*) [ ! -L "${path%/*}" ] || continue ;; esac',
-        '    [ -e "$path" ] || continue',
-        '    if echo "$sum  $path" | sha256sum -c >/dev/null 2>&1; then rm -f "$path";'
-        ' else echo "kept $prefix/$path"; fi',
-        f'done <"{MANIFEST}"',
-        f'made=$(sed -n "s/^# made //p" "{MANIFEST}")',
-        f'rm -f "{MANIFEST}"',
-        f"rmdir {' '.join(_DIRECTORIES)} 2>/dev/null || true",
-        'cd /; [ "$made" != yes ] || rmdir "$prefix" 2>/dev/null || true',
+        'enter "$prefix" || case $refused in',
+        '    shared*) fail "${refused#* } can be changed by others: have its owner remove'
+        ' $prefix" ;;',
+        '    closed*) fail "${refused#* } is closed to $(id -un): name the host as root@HOST" ;;',
+        '    *) echo "nothing"; exit 0 ;;',
+        "esac",
+        "listed=$(manifest)",
+        '[ -n "$listed" ] || { echo "nothing"; exit 0; }',
+        '[ -w . ] || fail "$prefix cannot be changed by $(id -un): name the host as root@HOST"',
+        # Only what apply() could have put there.
+        'each() { printf "%s\\n" "$listed" | while read -r sum path; do',
+        '    case $sum in "#"|"") continue ;; esac',
+        f"    case $path in /*|*..*|*/*/*|.|{MANIFEST}) continue ;; esac",
+        '    case $path in */*) is_there "${path%/*}" || continue',
+        '        safe "${path%/*}" || { $1 "$path" ""; continue; } ;; esac',
+        '    ! is_there "$path" || $1 "$path" "$sum"',
+        "done; }",
+        # Nobody else can change a directory in which this is done, so it is the file that was read.
+        'take() { [ -z "$2" ] || [ "$(sum "$1")" != "$2" ] || rm -f "./$1"; }',
+        'keep() { echo "kept $prefix/$1"; }',
+        "each take; each keep | sort -u",
+        f'made=$(sed -n "s/^# made //p" {MANIFEST}); rm -f {MANIFEST}; rm -rf ./{_DRAFT}.*',
+        f"for one in {' '.join(_DIRECTORIES)}; do rmdir ./$one 2>/dev/null || true; done",
+        'name=$(pwd -P); name=${name##*/}; [ "$made" != yes ] ||'
+        ' { cd -P .. && rmdir "./$name" 2>/dev/null; } || true',
     ]
     return "\n".join(lines) + "\n"

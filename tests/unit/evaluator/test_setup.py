@@ -114,8 +114,15 @@ def test_setup__links_that_somebody_has_put_there(tmp_path: Path) -> None:
     prefix.mkdir()
     own = tmp_path / "own"
     own.write_bytes(b"own")
-    for name in (MANIFEST, "env.sh"):
-        (prefix / name).symlink_to(own)
+    (prefix / "env.sh").symlink_to(own)
+    (prefix / MANIFEST).write_text(f"{Piece('', b'own', 0).digest}  env.sh\n", encoding="ascii")
+    error = run("--prefix", str(prefix), "--apply")[1]
+    assert "env.sh is not what `beowire setup` has put there" in str(error)
+    assert run("--prefix", str(prefix), "--undo")[1] is None
+    assert (own.read_bytes(), (prefix / "env.sh").is_symlink()) == (b"own", True)
+    (prefix / "env.sh").unlink()
+    # A list that is a link is not read, and is replaced.
+    (prefix / MANIFEST).symlink_to(own)
     assert run("--prefix", str(prefix), "--apply")[1] is None
     assert own.read_bytes() == b"own"
     assert not any(path.is_symlink() for path in prefix.rglob("*"))
@@ -138,6 +145,94 @@ def test_undo__a_list_that_names_files_elsewhere(tmp_path: Path) -> None:
     assert run("--prefix", str(prefix), "--undo")[1] is None
     assert all(path.exists() for path in others)
     assert not (prefix / "env.sh").exists()
+
+
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to another user")
+
+
+@pytest.mark.parametrize("group", [(), ("--group", "daemon")])
+@ROOT_ONLY
+def test_setup__a_directory_of_another_user__nothing_is_written_read_or_taken(
+    tmp_path: Path, group: tuple[str, ...]
+) -> None:
+    """He has had root's files go elsewhere, by links below what is his."""
+    prefix, secret = tmp_path / "theirs" / "beowire", tmp_path / "secret"
+    prefix.mkdir(parents=True)
+    secret.mkdir(mode=0o700)
+    (secret / "beowire").write_bytes(b"own")
+    for name in ("bin", "modulefiles"):
+        (prefix / name).symlink_to(secret)
+    for path in (prefix.parent, prefix):
+        os.chown(path, 65534, 65534)
+    said, error = run("--prefix", str(prefix), "--apply", *group)
+    assert f"{prefix.parent} is not root's alone" in said
+    assert "nothing was changed" in str(error)
+    assert files_in(secret) == {"beowire": b"own"}
+    assert secret.stat().st_mode & 0o777 == 0o700
+    assert {one.name for one in prefix.iterdir()} == {"bin", "modulefiles"}
+
+    digest = Piece("", b"own", 0).digest
+    (prefix / MANIFEST).write_text(f"{digest}  modulefiles/beowire\n", encoding="ascii")
+    _, error = run("--prefix", str(prefix), "--undo")
+    assert "can be changed by others" in str(error)
+    assert files_in(secret) == {"beowire": b"own"}
+
+
+@ROOT_ONLY
+def test_undo__a_directory_exchanged_between_check_and_removal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix, victim = tmp_path / "beowire", tmp_path / "victim"
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    victim.mkdir()
+    (victim / "libbeowire-fi.so").write_bytes(b"own")
+    # What somebody does who can write there, at the worst moment.
+    os.chown(prefix, 65534, 65534)
+    exchange = f'mv "{prefix}/fabric" "{prefix}/f"; ln -s "{victim}" "{prefix}/fabric"'
+    hook = (
+        'sha256sum() { read=$(cat); printf "%s" "$read" | command sha256sum "$@"; s=$?;'
+        f" case $read in *fabric*) {exchange} ;; esac; return $s; }}"
+    )
+    monkeypatch.setattr(scripts, "_PATH", f"{scripts._PATH}; {hook}")
+    run("--prefix", str(prefix), "--undo")
+    assert files_in(victim) == {"libbeowire-fi.so": b"own"}
+
+
+@pytest.mark.parametrize("name", ["env.sh", "bin/beowire-frames"])
+def test_undo__files_of_others_are_neither_replaced_nor_taken(tmp_path: Path, name: str) -> None:
+    prefix = tmp_path / "beowire"
+    (prefix / "bin").mkdir(parents=True)
+    for content in (b"theirs", f"first {Path(name).name}".encode()):
+        (prefix / name).write_bytes(content)  # the second: what we would put there
+        said, error = run("--prefix", str(prefix), "--apply")
+        assert f"{prefix}/{name} is not what `beowire setup` has put there" in str(error)
+        assert "NOT POSSIBLE" in said
+        assert run("--prefix", str(prefix), "--undo")[1] is None
+        assert files_in(prefix) == {name: content}
+        if name == "env.sh":
+            break
+
+
+@pytest.mark.parametrize("moves", range(1, 7))
+def test_apply__killed_half_way__again_and_undone(
+    tmp_path: Path, engine: Path, monkeypatch: pytest.MonkeyPatch, moves: int
+) -> None:
+    """A newer version over an older one, killed before each of its renames in turn."""
+    prefix = tmp_path / "beowire"
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    (engine / "fabric" / "libbeowire-fi.so").write_bytes(b"second")
+    (engine / "beowire-frames").write_bytes(b"second")
+    whole = scripts._PATH
+    hook = f'n=0; mv() {{ n=$((n + 1)); [ $n != {moves} ] || kill -9 $$; command mv "$@"; }}'
+    monkeypatch.setattr(scripts, "_PATH", f"{whole}; {hook}")
+    assert run("--prefix", str(prefix), "--apply")[1] is not None
+    monkeypatch.setattr(scripts, "_PATH", whole)
+    if moves % 2:
+        assert run("--prefix", str(prefix), "--apply")[1] is None
+        assert (prefix / "fabric" / "libbeowire-fi.so").read_bytes() == b"second"
+        assert not list(prefix.glob(".beowire-draft*"))
+    assert run("--prefix", str(prefix), "--undo")[1] is None
+    assert not prefix.exists()
 
 
 def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
@@ -331,7 +426,7 @@ def test_look__directories_that_others_can_write_to(
         assert (f"shared {tmp_path}/open\n" in look()) == shared
         programs.mkdir(parents=True, exist_ok=True)
     os.chown(programs, 1, 1)
-    assert f"shared {programs}\n" in look()
+    assert f"shared {tmp_path / 'open' if shared else programs}\n" in look()
 
 
 def test_on_all__each_host_by_itself() -> None:
