@@ -4,11 +4,12 @@
 A copy is used again only if it is what ours is: no file less, none more, and each with the same
 SHA-256; so one that was emptied by a full disk, or that somebody tried his hand at, is replaced. It
 is replaced file by file, each by a rename: an engine that is being started meanwhile finds the old
-file or the new one. Nothing is used from a directory that another user owns or can write to.
+file or the new one. Nothing is used from a directory that another user owns or can write to, nor by
+a way that he can exchange (walk.py).
 
 The scripts are one line of POSIX sh each, without a quote that a login shell would stumble over
-(see SshHosts.command); on the host they need what POSIX has, mktemp, sha256sum and tar: BusyBox is
-enough. What goes wrong there, explain() says in one line.
+(see SshHosts.command); on the host they need what POSIX has, mktemp, sha256sum, stat and tar:
+BusyBox is enough. What goes wrong there, explain() says in one line.
 """
 
 import hashlib
@@ -20,13 +21,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from beowire.errors import BeowireError
+from beowire.launch.walk import WALK
 
 #: On the host, between double quotes.
 BASE = "$HOME/.cache/beowire"
 
 
 #: What the scripts take that POSIX does not have.
-_TOOLS = "mktemp sha256sum tar"
+_TOOLS = "mktemp sha256sum stat tar"
 
 #: The path of the dynamic loader, as it stands in the engine.
 _LOADER = re.compile(rb"/lib[\w./+-]*/ld[\w.+-]*\.so\.\d+(?=\0)")
@@ -50,18 +52,17 @@ class RemoteCache:
 
     def look(self) -> str:
         """A script that says `right` if the copy is, `wrong` if it is not or is not there."""
-        right = f'[ -d "$dir" ] && {self._right()}'
-        return f"{self._prepare()} if {right}; then echo right; else echo wrong; fi"
+        return f"{self._prepare()} if {self._right()}; then echo right; else echo wrong; fi"
 
     def fill(self) -> str:
         """A script that makes the copy right, from the archive on its standard input."""
         return (
             f"{self._prepare()}"
-            ' new=$(mktemp -d "$base/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
+            ' new=$(mktemp -d ./new.XXXXXX) && trap "rm -rf \\"$new\\"" EXIT'
             ' && tar -xf - -C "$new"'
             f" && {{ {self._right()} || {{ {self._replace()}; }} 2>/dev/null"
             # What is there is no directory, for instance.
-            f' || {{ rm -rf "$dir" && {self._replace()}; }}; }}'
+            f' || {{ rm -rf "./{self._name}" && {self._replace()}; }}; }}'
             f' || {{ echo "cache $base" >&2; exit 1; }}; {self._right()}'
             ' || { echo "$dir is not what was sent: does something change it?" >&2; exit 1; }'
         )
@@ -81,28 +82,33 @@ class RemoteCache:
         )
 
     def _prepare(self) -> str:
-        # find says what others can write to, or what is not ours.
-        foreign = (
-            '-prune "(" -perm -020 -o -perm -002 ")" -print'
-            ' -o -prune -user "$(id -u)" -o -prune -print'
-        )
+        """Goes to where the copy is to be, `$base`: there nobody else can change what is found."""
+        foreign = "belongs to another user, or others can write to it: remove it"
+        copy = f'"./{self._name}"'
         return (
-            "LC_ALL=C; export LC_ALL;"
-            f' umask 077; base="{self._base}"; dir="$base/{self._name}";'
-            f" for each in {_TOOLS}; do"
+            f'{self.prelude()} umask 077; base="{self._base}"; dir="$base/{self._name}";'
+            ' enter "$base" yes || { case $refused in'
+            f' shared*) echo "${{refused#* }} {foreign}" ;;'
+            ' *) echo "cache $base"; echo "mkdir: ${refused#* }" ;; esac >&2; exit 1; };'
+            f" [ -L {copy} ] && rm -f {copy}; for each in {copy} {copy}/drivers; do"
+            ' [ -d "$each" ] || continue; (at=$base; rest=; make=no; step "$each") ||'
+            f' {{ echo "$base/${{each#./}} {foreign}" >&2; exit 1; }}; done;'
+        )
+
+    @staticmethod
+    def prelude() -> str:
+        """What all of them begin with: it says which tool is missing, and defines `enter`."""
+        return (
+            f"LC_ALL=C; export LC_ALL; for each in {_TOOLS}; do"
             ' command -v "$each" >/dev/null || { echo "lacks $each" >&2; exit 1; }; done;'
-            ' mkdir -p "$base" || { echo "cache $base" >&2; exit 1; };'
-            ' for each in "$base" "$dir" "$dir/drivers"; do [ -e "$each" ] || continue;'
-            f' if [ -n "$(find -H "$each" {foreign})" ]; then'
-            ' echo "$each belongs to another user, or others can write to it: remove it" >&2;'
-            " exit 1; fi; done;"
+            f" {WALK}"
         )
 
     def _right(self) -> str:
         """A command that is true if the directory holds our files, all and no others."""
         sums = "".join(f"{digest}  {path}\\n" for path, digest in self._digests.items())
         return (
-            f'(cd "$dir" && [ $(find . -type f | wc -l) = {len(self._digests)} ]'
+            f'(cd "./{self._name}" && [ $(find . -type f | wc -l) = {len(self._digests)} ]'
             ' && [ -z "$(find . -type d -o -type f -perm -100 -o -print)" ]'
             f' && printf "{sums}" | sha256sum -c >/dev/null) 2>/dev/null'
         )
@@ -111,11 +117,14 @@ class RemoteCache:
         """Commands that put our files over those that are there, and take away what is not ours:
         first what no file can be moved over."""
         odd = '-name . -o -type f -o -type d -path ./drivers -o -prune -exec rm -rf "{}" +'
-        moves = " && ".join(f'mv -f "$new/{path}" "$dir/{path}"' for path in self._digests)
+        copy = f'"./{self._name}"'
+        moves = " && ".join(
+            f'mv -f "$new/{path}" "./{self._name}/{path}"' for path in self._digests
+        )
         known = " -o ".join(f"-path ./{path}" for path in self._digests)
         return (
-            f'mkdir -p "$dir" && (cd "$dir" && find . {odd}) && mkdir -p "$dir/drivers" && {moves}'
-            f' && (cd "$dir" && find . -type d -o {known} -o -exec rm -f "{{}}" +)'
+            f"mkdir -p {copy} && (cd {copy} && find . {odd}) && mkdir -p {copy}/drivers && {moves}"
+            f' && (cd {copy} && find . -type d -o {known} -o -exec rm -f "{{}}" +)'
         )
 
 

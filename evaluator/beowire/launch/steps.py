@@ -3,8 +3,9 @@
 told, hands it what it is given to read, and hands back what it says (srun, mpirun).
 
 Nothing has to be installed there: on entering, the engine and its drivers are copied to each node,
-as over ssh (launch/cache.py), below the home directory or, where that cannot be written, below
-TMPDIR or /tmp. Nodes that share a home share the copy.
+as over ssh (launch/cache.py), below the home directory or, where that cannot be written, in a
+directory with a random name below TMPDIR or /tmp, which is found again. Nodes that share a home
+share the copy.
 """
 
 import hashlib
@@ -31,11 +32,18 @@ from beowire.launch.talk import TalksTooMuch, marked, talk
 _STEP_S = 120.0
 _ANSWER_BYTES = 64 << 10
 
-#: Where the copies are, `$root` for the scripts of RemoteCache.
+#: Where the copies are, `$root` for the scripts of RemoteCache. What somebody else has made under
+#: such a name is passed over.
 _ROOT = (
-    f'umask 077; root="{BASE}"; mkdir -p "$root" 2>/dev/null && [ -w "$root" ]'
-    ' || { root="${TMPDIR:-/tmp}"; [ -d "$root" ] || root=/tmp;'
-    ' root="$root/beowire-engine-$(id -u)"; };'
+    f'{RemoteCache.prelude()} umask 077; root="{BASE}";'
+    ' { enter "$root" yes && [ -w . ]; } || case $refused in shared*) ;; *)'
+    ' root="${TMPDIR:-/tmp}"; [ -d "$root" ] || root=/tmp; copies=;'
+    ' cd "$root" && for each in "beowire-engine-$uid".*; do [ -d "$root/$each" ] || continue;'
+    ' if enter "$root/$each" && [ -O . ]; then copies=$(pwd -P); break; fi; done;'
+    ' [ -n "$copies" ] || { cd "$root" &&'
+    ' copies=$(mktemp -d "./beowire-engine-$uid.XXXXXXXX" 2>&1) || {'
+    ' echo "mkdir: $root/beowire-engine-$uid: ${copies##*: }" >&2; exit 1; };'
+    " copies=$(pwd -P)/${copies#./}; }; root=$copies ;; esac;"
 )
 
 

@@ -25,6 +25,7 @@ from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.slurm import SlurmLauncher
 from beowire.launch.ssh import SshLauncher
+from beowire.launch.walk import WALK
 from beowire.mpi import environment, launch
 from beowire.mpi.installation import Installation
 from beowire.mpi.ways import Way
@@ -196,17 +197,45 @@ class HostsPlace:
         if not all(one.isalnum() or one in "/._-+" for one in path):
             raise BeowireError(f"{path} has characters that cannot be said to {name}: move it")
         content = file.read_bytes()
-        look = f'if cmp -s - "{path}"; then echo same; else echo other; fi'
+        way = _way(file)
+        look = f"{way} && {_MINE} && cmp -s - {_IT} && echo same || echo other"
         if self._ssh.run(name, look, content).strip() != "same":
             self._ssh.run(
                 name,
                 # Others may be able to write there: the name is random, and no link is followed.
-                f'umask 022; mkdir -p "{file.parent}" && new=$(mktemp "{path}.XXXXXX")'
+                f"umask 022; {way} yes || {_TELL}; new=$(mktemp {_IT}.XXXXXX)"
                 ' && trap "rm -f \\"$new\\"" EXIT && cat > "$new"'
-                f' && chmod 755 "$new" && mv -f "$new" "{path}"',
+                f' && chmod 755 "$new" && mv -f "$new" {_IT}',
                 content,
             )
         self._there.add((name, file))
+
+
+_IT = '"./$it"'
+
+#: Whether it is a file that only we, or those whom we trust, can change.
+_MINE = (
+    f'set -- $(about {_IT}) && case " 0 $uid $also $nobody " in *" ${{1-}} "*)'
+    ' [ $((0$2 & file_bits)) = 0 ] && [ "$5" = regular ] ;; *) false ;; esac'
+)
+
+_TELL = (
+    "{ case $refused in shared*)"
+    ' echo "${refused#* } belongs to another user there, or others can write to it: move the'
+    ' program to a directory of your own" ;;'
+    ' *) echo "mkdir: ${refused#* }" ;; esac >&2; exit 1; }'
+)
+
+
+def _way(file: Path) -> str:
+    """Goes to the directory of the file on a host. It may be changed there by those who may change
+    it here, and by nobody else: this program trusts them already."""
+    folder, itself = file.parent.stat(), file.stat()
+    bits, file_bits = (0o022 & ~about.st_mode | 0o002 for about in (folder, itself))
+    return (
+        f'{WALK} also="{folder.st_uid} {itself.st_uid}"; alone=no; bits=0{bits:o};'
+        f' file_bits=0{file_bits:o}; it={file.name}; enter "{file.parent}"'
+    )
 
 
 def _named(interface: str, variables: Mapping[str, str]) -> dict[str, str]:

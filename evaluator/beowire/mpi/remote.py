@@ -17,6 +17,7 @@ from beowire.launch.base import Node
 from beowire.launch.cache import BASE
 from beowire.launch.ssh import SshLauncher
 from beowire.launch.steps import StepLauncher
+from beowire.launch.walk import WALK
 from beowire.mpi import compiling, drivers, installation
 from beowire.mpi.installation import Installation
 
@@ -60,8 +61,9 @@ def _script(mpi: Installation, digest: str) -> str:
     file = drivers.file(mpi)
     compile_ = f"{root}{wrapper} {flags} {mpi.part}/*.c {libraries} -o {file}"
     return (
-        "LC_ALL=C; export LC_ALL;"
-        f' umask 077; dir="{BASE}/mpi-{digest}-$(sha256sum <{wrapper} | cut -c1-16)";'
+        f'{WALK} LC_ALL=C; export LC_ALL; umask 077; enter "{BASE}" yes ||'
+        ' { echo "cache ${refused#* }" >&2; exit 1; };'
+        f' dir="{BASE}/mpi-{digest}-$(sha256sum <{wrapper} | cut -c1-16)";'
         f' if [ -f "$dir/{file}" ]; then cat >/dev/null; else'
         f' new=$(mktemp -d "{BASE}/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
         ' && tar -xf - -C "$new" && cd "$new" || { echo "cache $dir" >&2; exit 1; };'

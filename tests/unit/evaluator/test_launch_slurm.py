@@ -5,6 +5,7 @@
 """
 
 import os
+import shutil
 import signal
 import stat
 from pathlib import Path
@@ -105,20 +106,57 @@ def test_enter__below_the_temporary_directory_where_there_is_no_home(
 ) -> None:
     (slurms / "home-beta").write_text("in the way")
     monkeypatch.setenv("TMPDIR", str(slurms))
-    with slurm.SlurmLauncher() as launcher, launcher.start(launcher.nodes[1]) as process:
-        process.communicate(timeout=60)
-        copy = slurms / f"beowire-engine-{os.getuid()}"
+    for _ in range(2):  # and found again
+        with slurm.SlurmLauncher() as launcher, launcher.start(launcher.nodes[1]) as process:
+            process.communicate(timeout=60)
+            assert process.returncode == 0
+        (copy,) = slurms.glob(f"beowire-engine-{os.getuid()}.*")
         assert len(list(copy.glob("*/beowire-engine"))) == 1
         assert stat.S_IMODE(copy.stat().st_mode) == 0o700
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to another user")
+def test_enter__names_that_others_have_taken_below_the_temporary_directory(
+    slurms: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link that leads elsewhere once it has been looked at, a directory, a file."""
+    (slurms / "home-beta").write_text("in the way")
+    monkeypatch.setenv("TMPDIR", str(slurms))
+    ours = slurms / "ours"
+    ours.mkdir(mode=0o700)
+    named = slurms / f"beowire-engine-{os.getuid()}"
+    links = [named, *(named.with_name(f"{named.name}.{end}") for end in ("aaaaaaaa", "ZZZZZZZZ"))]
+    for link in links:
+        link.symlink_to(ours)
+        os.chown(link, 65534, 65534, follow_symlinks=False)
+    (slurms / f"{named.name}.dir").mkdir()
+    os.chown(slurms / f"{named.name}.dir", 65534, 65534)
+    (slurms / f"{named.name}.file").write_text("in the way")
+    with slurm.SlurmLauncher() as launcher:
+        theirs = slurms / "theirs"
+        shutil.copytree(ours, theirs)
+        for copy in theirs.glob("*/beowire-engine"):
+            copy.write_text(f"#!/bin/sh\ntouch {slurms}/stolen\n")
+        for link in links:
+            link.unlink()
+            link.symlink_to(theirs)
+        with launcher.start(launcher.nodes[1]) as process:
+            process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert not (slurms / "stolen").exists()
+    assert list(ours.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to another user")
 def test_enter__a_node_that_can_write_nowhere(
     slurms: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (slurms / "home-beta").write_text("in the way")
-    monkeypatch.setenv("TMPDIR", str(slurms))
-    (slurms / f"beowire-engine-{os.getuid()}").write_text("in the way")
-    with pytest.raises(BeowireError, match=r"^beta: mkdir: .*beowire-engine-") as raised:
+    shared = slurms / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    monkeypatch.setenv("TMPDIR", str(shared))
+    with pytest.raises(BeowireError, match=r"^beta: .*shared belongs to another user") as raised:
         slurm.SlurmLauncher().__enter__()
     assert "\n" not in str(raised.value)
 

@@ -98,6 +98,67 @@ def test_hosts__a_program_is_brought_past_links_that_others_have_put_there(
     assert {path.name for path in tmp_path.iterdir()} == {"program", "own", "program.new"}
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to another user")
+@pytest.mark.parametrize("there", ["missing", "same"])
+def test_hosts__no_program_is_brought_to_a_directory_of_another_user(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: str
+) -> None:
+    """Its directory is ours here, and there somebody else's, who could exchange it."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    program = folder / "program"
+    program.write_bytes(b"right")
+
+    def run(_: object, name: str, script: str, data: bytes = b"") -> str:
+        os.chown(folder, 65534, 65534)
+        if there == "missing":
+            program.unlink(missing_ok=True)
+        done = subprocess.run(["sh", "-c", script], input=data, capture_output=True, check=False)
+        if done.returncode != 0:
+            raise BeowireError(f"{name}: {done.stderr.decode().strip()}")
+        return done.stdout.decode()
+
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("beowire.launch.ssh.SshHosts.run", run)
+    place = HostsPlace(SshLauncher("alpha,beta"))
+    mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
+    with (
+        pytest.raises(
+            BeowireError, match=f"^alpha: {folder} belongs to another user there"
+        ) as told,
+        place.prepared(mpi, Way("tcp", {}), 2, ["x"], [program]),
+    ):
+        pass
+    assert "\n" not in str(told.value)
+    assert program.exists() == (there == "same")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+def test_hosts__a_program_below_a_directory_of_everybody(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As /tmp is. What somebody else could change is replaced there, though it is the same now."""
+    tmp_path.chmod(0o1777)
+    program = tmp_path / "program"
+    program.write_bytes(b"right")
+    owners = []
+
+    def run(_: object, __: str, script: str, data: bytes = b"") -> str:
+        owners.append(program.stat().st_uid)
+        if len(owners) == 1:
+            os.chown(program, 65534, 65534)
+        done = subprocess.run(["sh", "-c", script], input=data, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("beowire.launch.ssh.SshHosts.run", run)
+    place = HostsPlace(SshLauncher("alpha,beta"))
+    mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
+    with place.prepared(mpi, Way("tcp", {}), 1, ["x"], [program]):
+        pass
+    assert (owners, program.stat().st_uid) == ([0, 65534], 0)
+
+
 def test_hosts__memory_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     place = HostsPlace(SshLauncher("alpha,beta"))
