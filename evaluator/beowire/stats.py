@@ -4,6 +4,7 @@
 Whoever has made such a file is not trusted: any process of a user can make one that looks like it,
 and change it while it is read. So it is copied out before it is looked at (a mapping that shrinks
 would end us), every place and length is checked, and text has nothing in it that a terminal obeys.
+What is made of a file is bounded by its length: no two rows have bytes in common, nor columns.
 """
 
 import os
@@ -12,7 +13,7 @@ import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from beowire.visible import visible
@@ -33,6 +34,9 @@ _BYTES_MAX = 1 << 20
 _TABLES_MAX = 32
 _CELLS_MAX = 100_000
 
+#: Of a command line, which may have some MB.
+_COMMAND_BYTES = 4096
+
 #: A writer needs some microseconds; one that takes longer than all this has been stopped.
 _ATTEMPTS = 20
 _PAUSE_S = 0.001
@@ -52,6 +56,9 @@ class Snapshot:
     opened_ns: int
     published_ns: int
     tables: dict[str, list[Row]]
+    cells: int = 0
+    """So many there are room for in the tables."""
+    _by_name: dict[str, dict[str, Row]] = field(default_factory=dict, compare=False, repr=False)
 
     def rows(self, table: str) -> list[Row]:
         """The rows of a table, none if there is no such table."""
@@ -59,7 +66,15 @@ class Snapshot:
 
     def values(self, table: str) -> dict[str, int]:
         """A table of names and numbers as one dictionary."""
-        return {str(row["name"]): number(row, "value") for row in self.rows(table)}
+        return {text(row, "name"): number(row, "value") for row in self.rows(table)}
+
+    def row(self, table: str, name: str) -> Row:
+        """The first row of that name, an empty one if there is none."""
+        if table not in self._by_name:
+            self._by_name[table] = {
+                text(row, "name"): row for row in reversed(self.rows(table)) if "name" in row
+            }
+        return self._by_name[table].get(name, {})
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,8 @@ class Found:
     pid: int
     descriptor: int
     identity: tuple[int, int]  # device and inode
+    user: int = 0
+    """Whose file it is. (A process that hides what it does is root's.)"""
 
     @property
     def path(self) -> str:
@@ -105,17 +122,18 @@ def parse(data: bytes) -> Snapshot:
     if tables > _TABLES_MAX:
         raise StatsError(f"it has {tables} tables")
     found: dict[str, list[Row]] = {}
-    cells = 0
+    cells, room = 0, len(data)
     for index in range(tables):
         at = _HEADER.size + index * _TABLE.size
         name, *shape = _TABLE.unpack(_slice(data, at, _TABLE.size))
         fields_at, fields, rows_at, row_bytes, rows = shape
-        cells += fields * rows
-        if row_bytes == 0 or cells > _CELLS_MAX:
+        cells += max(fields, 1) * max(rows, 1)
+        room -= rows * row_bytes
+        if row_bytes == 0 or cells > _CELLS_MAX or room < 0:
             raise StatsError("its tables are too large")
         columns = _columns(_slice(data, fields_at, fields * _FIELD.size), row_bytes)
         found[_clean(name)] = _rows(_slice(data, rows_at, rows * row_bytes), row_bytes, columns)
-    return Snapshot(process, opened, published, found)
+    return Snapshot(process, opened, published, found, cells)
 
 
 def _slice(data: bytes, at: int, length: int) -> bytes:
@@ -126,9 +144,13 @@ def _slice(data: bytes, at: int, length: int) -> bytes:
 
 def _columns(data: bytes, row_bytes: int) -> list[tuple[str, int, int, int]]:
     columns = []
+    room = row_bytes
     for name, offset, length, kind in _FIELD.iter_unpack(data):
         if offset + length > row_bytes or (kind == _NUMBER_KIND and length != _NUMBER.size):
             raise StatsError("a column reaches beyond its row")
+        room -= length
+        if room < 0:
+            raise StatsError("its columns are longer than its rows")
         if kind in (_TEXT, _NUMBER_KIND):  # others are for later readers
             columns.append((_clean(name), offset, length, kind))
     return columns
@@ -155,22 +177,27 @@ def _clean(data: bytes) -> str:
     return visible(data.partition(b"\0")[0].decode(errors="replace"))
 
 
-def read(path: str) -> Snapshot:
+class Stopped(StatsError):
+    """It is not in one consistent state."""
+
+
+def read(path: str, attempts: int = _ATTEMPTS) -> Snapshot:
     """Reads a file in one consistent state; raises StatsError, or OSError if it is gone."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode) or about.st_size > _BYTES_MAX:
             raise StatsError("it is not a file of counters")
-        for _ in range(_ATTEMPTS):
+        for attempt in range(attempts):
+            if attempt:
+                time.sleep(_PAUSE_S)
             before = _sequence(descriptor)
-            data = os.pread(descriptor, about.st_size, 0)
+            data = os.pread(descriptor, about.st_size, 0) if before % 2 == 0 else b""
             if before % 2 == 0 and _sequence(descriptor) == before:
                 return parse(data)
-            time.sleep(_PAUSE_S)
     finally:
         os.close(descriptor)
-    raise StatsError("its process has stopped while it was writing")
+    raise Stopped("its process has stopped while it was writing")
 
 
 def _sequence(descriptor: int) -> int:
@@ -191,7 +218,9 @@ def find(pid: int | None = None, proc: Path = Path("/proc")) -> list[Found]:
     pids = [pid] if pid is not None else sorted(_pids(proc))
     for found in (one for each in pids for one in _files_of(each, proc)):
         known = best.get(found.identity)
-        if known is None or (_made_by(found, proc) and not _made_by(known, proc)):
+        if known is None or (
+            known.pid != found.pid and _made_by(found, proc) and not _made_by(known, proc)
+        ):
             best[found.identity] = found
     return sorted(best.values(), key=lambda found: (found.pid, found.descriptor))
 
@@ -212,7 +241,7 @@ def _files_of(pid: int, proc: Path) -> Iterator[Found]:
         with suppress(OSError):
             if os.readlink(path) == LINK:  # noqa: PTH115 text, and not a path
                 about = path.stat()
-                yield Found(pid, int(name), (about.st_dev, about.st_ino))
+                yield Found(pid, int(name), (about.st_dev, about.st_ino), about.st_uid)
 
 
 def _made_by(found: Found, proc: Path) -> bool:
@@ -220,9 +249,13 @@ def _made_by(found: Found, proc: Path) -> bool:
     with suppress(OSError, StatsError, ValueError, IndexError):
         status = (proc / str(found.pid) / "status").read_text(encoding="utf-8", errors="replace")
         (line,) = (line for line in status.splitlines() if line.startswith("NSpid:"))
-        return read(str(proc / str(found.pid) / "fd" / str(found.descriptor))).process == int(
-            line.split()[-1]
-        )
+        path = proc / str(found.pid) / "fd" / str(found.descriptor)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            head = os.pread(descriptor, _HEADER.size, 0)
+        finally:
+            os.close(descriptor)
+        return len(head) == _HEADER.size and _HEADER.unpack(head)[-1] == int(line.split()[-1])
     return False
 
 
@@ -232,7 +265,8 @@ def command_of(pid: int, proc: Path = Path("/proc")) -> str:
     with suppress(OSError):
         # The kernel cuts this name after 15 bytes; the command line has all of it.
         name = (proc / str(pid) / "comm").read_bytes().rstrip(b"\n")
-        words = (proc / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        with (proc / str(pid) / "cmdline").open("rb") as line:
+            words = line.read(_COMMAND_BYTES).rstrip(b"\0").split(b"\0")
         at = _program(words, name)
         words = [_base(words[at]), *words[at + 1 :]]
         return visible((b" ".join(words) or name).decode(errors="replace").strip())

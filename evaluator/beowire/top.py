@@ -15,6 +15,16 @@ from beowire.units import count_rate_text, rate_text, time_text
 #: Peers of an endpoint that are listed for people, the busiest first; programs get all.
 _PEERS_SHOWN = 12
 
+#: Lanes, and links and reasons, of an endpoint that are listed for people. No host has so many.
+_ROWS_SHOWN = 64
+
+#: So much is read of one user's at a time: any user can make such files, as many as he likes.
+_FILES_OF_USER = 1024
+_CELLS_OF_USER = 2_000_000
+
+#: After so many files of a user that stayed half written, his others are tried once.
+_STOPPED_OF_USER = 5
+
 #: STATS_INTERVAL_NS of transport/tuning.h: what happens is published so soon.
 _PUBLISHED_EVERY_NS = 100_000_000
 
@@ -73,8 +83,8 @@ class View:
 
     def rate(self, table: str, name: str, column: str) -> float:
         """How fast a counter of a row grows, per second; 0 if nothing was published since."""
-        then = _find(self.before.rows(table), name) if self.before else {}
-        grown = number(_find(self.now.rows(table), name), column) - number(then, column)
+        then = self.before.row(table, name) if self.before else {}
+        grown = number(self.now.row(table, name), column) - number(then, column)
         return max(0, grown) / self.interval_s if self.interval_s > 0 else 0.0
 
 
@@ -84,6 +94,17 @@ class Look:
 
     views: list[View] = field(default_factory=list)
     unreadable: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass
+class _User:
+    """What has been read of one user's in a look."""
+
+    pid: int
+    files: int = 0
+    cells: int = 0
+    stopped: int = 0
+    left_out: int = 0
 
 
 class Watcher:
@@ -98,10 +119,21 @@ class Watcher:
         """Finds and reads all endpoints."""
         look = Look()
         seen: dict[tuple[int, int], tuple[Snapshot, int]] = {}
+        users: dict[int, _User] = {}
         for found in stats.find(self._pid):
+            user = users.setdefault(found.user, _User(found.pid))
+            if user.files >= _FILES_OF_USER or user.cells >= _CELLS_OF_USER:
+                user.left_out += 1
+                continue
+            user.files += 1
             try:
-                snapshot = stats.read(found.path)
+                if user.stopped >= _STOPPED_OF_USER:
+                    snapshot = stats.read(found.path, attempts=1)
+                else:
+                    snapshot = stats.read(found.path)
+                user.cells += snapshot.cells
             except StatsError as error:
+                user.stopped += isinstance(error, stats.Stopped)
                 look.unreadable.append((found.pid, str(error)))
                 continue
             except OSError:
@@ -111,12 +143,13 @@ class Watcher:
             command = stats.command_of(found.pid)
             look.views.append(View(found.pid, command, snapshot, seen_ns, *before))
             seen[found.identity] = snapshot, seen_ns
+        look.unreadable += [
+            (user.pid, f"its user has {user.left_out} more than are read at a time")
+            for user in users.values()
+            if user.left_out
+        ]
         self._last = seen
         return look
-
-
-def _find(rows: Sequence[Row], name: str) -> Row:
-    return next((row for row in rows if row.get("name") == name), {})
 
 
 def short_address(address: str) -> str:
@@ -153,15 +186,16 @@ def _view_json(view: View) -> dict[str, Any]:
         if name != "endpoint"
     }
     lanes = [text(row, "name") for row in view.now.rows("lanes")]
+    # What we say stands last: another program's names cannot take its place.
     return {
+        **{key: value for key, value in _endpoint_row(view).items() if key != "name"},
+        **tables,
         "pid": view.pid,
         "command": view.command,
         "address": view.address,
         "opened_ns": view.now.opened_ns,
         "published_ns": view.now.published_ns,
         "seen_ns": view.seen_ns,
-        **{key: value for key, value in _endpoint_row(view).items() if key != "name"},
-        **tables,
         "interval_s": view.interval_s,
         "rates_per_s": {
             lane: {column: view.rate("lanes", lane, column) for column in _LANE_RATES}
@@ -284,7 +318,7 @@ def _damage_of(now: Snapshot) -> list[str]:
     """The links that damage frames, a line each: an interface, and who is at the other end."""
     return [
         f"{text(row, 'name')}: {number(row, 'frames')} frames came damaged"
-        for row in now.rows("damage")
+        for row in now.rows("damage")[:_ROWS_SHOWN]
     ]
 
 
@@ -315,7 +349,8 @@ def _view_lines(view: View) -> list[str]:
     lines += _peer_lines(view)
     lines += _list_lines("sent", _types(view, "sent"))
     lines += _list_lines("received", _types(view, "received"))
-    drops = {name: count for name, count in view.now.values("drops").items() if count}
+    counts = list(view.now.values("drops").items())[:_ROWS_SHOWN]
+    drops = {name: count for name, count in counts if count}
     shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in drops.items())
     said = f"{shown} (since it was opened)" if shown else "nothing"
     return lines + _list_lines("dropped", said)
@@ -339,7 +374,7 @@ def _filled(text: str, further: int) -> list[str]:
 
 def _lane_lines(view: View) -> list[str]:
     table = [["lane", "sent", "bytes", "calls", "received", "bytes", "refused", "lost"]]
-    for row in view.now.rows("lanes"):
+    for row in view.now.rows("lanes")[:_ROWS_SHOWN]:
         name = text(row, "name")
         rates = [view.rate("lanes", name, column) for column in _LANE_RATES]
         table.append(
@@ -356,7 +391,8 @@ def _lane_lines(view: View) -> list[str]:
         )
     damaged = [f"  {line}" for line in _damage_of(view.now)]
     missing = [
-        f"  without {text(row, 'name')}: {text(row, 'reason')}" for row in view.now.rows("missing")
+        f"  without {text(row, 'name')}: {text(row, 'reason')}"
+        for row in view.now.rows("missing")[:_ROWS_SHOWN]
     ]
     return _aligned(table) + damaged + missing
 
@@ -390,7 +426,7 @@ def _peer_lines(view: View) -> list[str]:
 def _types(view: View, column: str) -> str:
     rates = {
         text(row, "name"): view.rate("frames", text(row, "name"), column)
-        for row in view.now.rows("frames")
+        for row in view.now.rows("frames")[:_ROWS_SHOWN]
     }
     shown = [f"{name} {count_rate_text(rate)}" for name, rate in rates.items() if rate > 0]
     return ", ".join(shown) or "nothing"

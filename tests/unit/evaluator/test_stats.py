@@ -65,7 +65,7 @@ def test_parse__text_that_fills_its_column_ends_with_it() -> None:
         (0, b"nonsense", "not (yet) a file of counters"),
         (8, struct.pack("<I", 2), "version 2"),
         (12, struct.pack("<I", 33), "33 tables"),
-        (12, struct.pack("<I", 32), "beyond"),
+        (12, struct.pack("<I", 32), "too large"),
         (16, struct.pack("<Q", 1), "says 1"),
         (64 + 16, struct.pack("<I", 0xFFFFFFF0), "beyond"),  # fields_at
         (64 + 20, struct.pack("<I", 0xFFFFFFFF), "too large"),  # fields
@@ -83,6 +83,40 @@ def test_parse__what_does_not_fit_is_refused(at: int, value: bytes, reason: str)
     with pytest.raises(StatsError) as refused:
         parse(bytes(data))
     assert reason in str(refused.value)
+
+
+def shared(tables: int, row_bytes: int, rows: int, *columns: tuple[int, int]) -> bytes:
+    """A file of 1 MiB: so many tables of the same rows and the same columns of text."""
+    fields_at = 64 + 48 * tables
+    fields = b"".join(
+        struct.pack("<24sHHI", b"c%d" % at, *column, 1) for at, column in enumerate(columns)
+    )
+    head = struct.pack("<8sIIQQQQI12x", stats.MAGIC, stats.VERSION, tables, 1 << 20, 2, 0, 0, 0)
+    body = b"".join(
+        struct.pack("<16sIIIII12x", b"t%d" % at, fields_at, len(columns), 0, row_bytes, rows)
+        for at in range(tables)
+    )
+    return (head + body + fields).ljust(1 << 20, b"x")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        shared(32, 8, 100_000),  # no columns
+        shared(32, 1, 1 << 20),
+        shared(32, 30_000, 30, (0, 30_000)),
+        shared(1, 60_000, 17, *[(0, 60_000)] * 2000),
+        shared(32, 1, 0, *[(0, 1)] * 30_000),
+    ],
+)
+def test_parse__tables_that_have_bytes_in_common_are_refused(data: bytes) -> None:
+    """A file of 1 MiB would be many times as much in memory."""
+    with pytest.raises(StatsError, match=r"too large|longer than its rows"):
+        parse(data)
+
+
+def test_values__a_row_without_a_name() -> None:
+    assert parse(file_of({"drops": table({"x": 8}, [1])})).values("drops") == {"": 0}
 
 
 def test_parse__every_shorter_file_is_refused() -> None:

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from beowire.stats import parse
 from beowire.top import HEADS, Look, View, Watcher, overview, render, short_address, to_json
-from unit.evaluator.published import ADDRESS, endpoint, file_of, publish
+from unit.evaluator.published import ADDRESS, endpoint, file_of, publish, table
 
 
 @pytest.fixture
@@ -91,6 +93,64 @@ def test_to_json__has_all_tables_and_rates() -> None:
     assert one["interval_s"] == 1.0
     assert one["rates_per_s"]["packet/eth0"]["sent_frames"] == 300.0
     assert said["unreadable"] == []
+
+
+def test_to_json__names_of_others_take_no_place_of_ours() -> None:
+    ours = ("pid", "command", "address", "seen_ns", "interval_s", "rates_per_s")
+    data = file_of(
+        {
+            **{name: table({"x": 8}, [1]) for name in ours},
+            "endpoint": table({"name": 8, "pid": 8, "command": 8}, ["a", 7, 7]),
+        }
+    )
+    (said,) = to_json(Look([View(42, "program", parse(data), 9)]))["endpoints"]
+    assert [said[name] for name in ours] == [42, "program", "a", 9, 0.0, {}]
+
+
+@given(st.data())
+def test_render__whatever_tables_there_are(data: st.DataObject) -> None:
+    """Of the names that we look for, with columns that we look for, or without."""
+    columns = st.dictionaries(
+        st.sampled_from(["name", "value", "frames", "reason", "state", "lane", "sent", "rtt_ns"]),
+        st.just(8),
+        min_size=1,
+        max_size=4,
+    )
+    tables = {}
+    for name in data.draw(st.sets(st.sampled_from([*endpoint_tables(), "pid", "command"]))):
+        chosen = data.draw(columns)
+        row = [
+            data.draw(
+                st.one_of(
+                    st.text(st.characters(codec="utf-8"), max_size=8), st.integers(0, 2**64 - 1)
+                )
+            )
+            for _ in chosen
+        ]
+        tables[name] = table(chosen, *([row] if chosen else []))
+    times = st.integers(0, 2**64 - 1)
+    content = file_of(tables, opened_ns=data.draw(times), published_ns=data.draw(times))
+    snapshot = parse(content)
+    look = Look([View(1, "x", snapshot, data.draw(times), snapshot, data.draw(times))])
+    json.dumps(to_json(look), allow_nan=False)
+    for line in [*render(look), *overview(look, 80)]:
+        assert line.isprintable()
+
+
+def endpoint_tables() -> list[str]:
+    return list(parse(endpoint()).tables)
+
+
+def test_watcher__of_one_user_only_so_much_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beowire.top._FILES_OF_USER", 3)
+    descriptors = [publish(endpoint(1)) for _ in range(5)]
+    try:
+        look = Watcher(os.getpid()).look()
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+    assert len(look.views) == 3
+    assert look.unreadable == [(os.getpid(), "its user has 2 more than are read at a time")]
 
 
 def test_render__shows_lanes_peers_frames_and_drops() -> None:
