@@ -16,6 +16,7 @@ from beowire.apps.record import AppsRecord
 from beowire.patterns import DEFAULT, PATTERNS
 from beowire.record import Record, Result, Summary
 from beowire.report.curves import Cell, Curve, curves, record_labels
+from beowire.visible import LINES, visible
 
 _INTEGRITY = "integrity"
 _MEBI = float(1 << 20)
@@ -172,9 +173,11 @@ def _csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _plain(cell: object) -> object:
-    """Booleans as words of JSON; a text that a spreadsheet would take for a formula, quoted."""
+    """Booleans as words of JSON. A text without what a terminal obeys; one that a spreadsheet would
+    take for a formula is quoted."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@"):
-        return f"'{cell}"
-    return cell
+    if not isinstance(cell, str):
+        return cell
+    text = visible(cell, LINES)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

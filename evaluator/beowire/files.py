@@ -11,6 +11,9 @@ theirs. Both do what a shell's `>` would, but whole or not at all:
   access list, it is written in place once its space is reserved.
 - Devices, pipes, sockets and descriptors (/dev/stdout, /dev/fd/N) are written to as they are.
 
+What is read may be anybody's: `open_regular()` opens no pipe and no device, which may have no end,
+or nobody who writes; `read_regular()` reads no more than it is told.
+
 `write_whole()` is for files of our own: no link of that name is followed, nor anything but a
 regular file replaced.
 """
@@ -25,6 +28,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from beowire.errors import BeowireError
 
@@ -68,6 +72,37 @@ def write_beside(path: Path, content: str | bytes) -> None:
         if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
             raise BeowireError(f"{path} is another user's symbolic link: remove it", exit_code=1)
     write_named(path, content)
+
+
+def open_regular(path: Path, what: str) -> BinaryIO:
+    """Opens a file for reading. BeowireError for what is none, or cannot be read; a directory is
+    said to be one. `what`: what it should be, for people."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            os.close(descriptor)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise BeowireError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:  # a zero byte in its name
+        raise BeowireError(f"cannot read {path}: {error}") from None
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise BeowireError(f"{path} is a device or a pipe: {what} is read from a file")
+    return os.fdopen(descriptor, "rb")
+
+
+def read_regular(path: Path, what: str, limit_bytes: int) -> bytes:
+    """All of a file, which BeowireError refuses if it is longer, or as open_regular() does."""
+    with open_regular(path, what) as file:
+        try:
+            content = file.read(limit_bytes + 1)
+        except OSError as error:
+            raise BeowireError(f"cannot read {path}: {error.strerror}") from None
+    if len(content) > limit_bytes:
+        raise BeowireError(f"{path} is longer than {limit_bytes} bytes: it is not {what}")
+    return content
 
 
 def refuse_unwritable(path: Path) -> None:

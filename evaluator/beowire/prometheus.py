@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from beowire.record import Record, Result, Summary
 from beowire.report.curves import combined, median_or_none
+from beowire.visible import visible
 
 _NS = 1e-9
 
@@ -99,4 +100,4 @@ def _labels(labels: dict[str, str]) -> str:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return visible(value, "\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The text of a record, line by line: which line is what, and what is wrong with it."""
 
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from pydantic import ValidationError
 
-from beowire import strict_json
+from beowire import files, strict_json
 from beowire.errors import BeowireError
 from beowire.record_parts import RecordLine
+
+#: Longest line that is read. That of a run with hundreds of nodes has some MB.
+LINE_BYTES = 64 << 20
 
 #: The model of each type of line.
 Lines = Mapping[str, type[RecordLine]]
@@ -20,9 +23,7 @@ def read_lines(path: Path, models: Lines, newest: int) -> Iterator[tuple[int, Re
     """Yields (line number, line) of a record: the `meta` line first; None for a last line that was
     cut short. BeowireError, as read_record(), also for a schema after the `newest`."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
-            raise BeowireError(f"{path} is a device or a pipe: a record is read from a file")
-        with path.open("rb") as file:
+        with files.open_regular(path, "a record") as file:
             if _is_blank(file):
                 raise BeowireError(f"{path} is empty: it is no Beowire record")
             file.seek(0)
@@ -31,11 +32,33 @@ def read_lines(path: Path, models: Lines, newest: int) -> Iterator[tuple[int, Re
         raise BeowireError(f"cannot read {path}: {error.strerror}") from None
 
 
+@contextmanager
+def made_sense_of(paths: Sequence[Path]) -> Iterator[None]:
+    """While something is made of records: BeowireError where their values, each of which is as it
+    should be, make no sense together. Anybody may have written them."""
+    try:
+        yield
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        what = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        named = ", ".join(map(str, paths))
+        raise BeowireError(f"{named}: its values make no sense together ({what})") from error
+
+
 def _is_blank(file: BinaryIO) -> bool:
-    # After a power cut some file systems leave zero bytes where the last lines should be.
-    while chunk := file.read(1 << 16):
-        if chunk.strip(b"\0 \t\r\n\v\f"):
-            return False
+    # After a power cut some file systems leave zero bytes where the last lines should be. What
+    # begins with so much of nothing is no record, whatever follows.
+    for _ in range(LINE_BYTES >> 16):
+        chunk = file.read(1 << 16)
+        if not chunk or chunk.strip(b"\0 \t\r\n\v\f"):
+            return not chunk
     return True
 
 
@@ -43,7 +66,9 @@ def _parse(
     path: Path, file: BinaryIO, models: Lines, newest: int
 ) -> Iterator[tuple[int, RecordLine | None]]:
     """A line at a time: a record may be larger than the memory."""
-    for number, raw in enumerate(file, start=1):
+    for number, raw in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), start=1):
+        if len(raw) > LINE_BYTES:
+            raise BeowireError(f"{path} line {number} is longer than {LINE_BYTES >> 20} MiB")
         last = not raw.endswith(b"\n")  # it was cut short, unless it is whole by luck
         text = raw.rstrip(b"\0") if last else raw[:-1]
         if not text.strip() and number > 1:

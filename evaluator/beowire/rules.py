@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree
 
+from beowire import files
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT, PATTERNS
 from beowire.record import Record, Summary
@@ -39,6 +40,8 @@ _UNITS = {
     **{"s": ("time", 1e9), "B/s": ("rate", 1.0), "kB/s": ("rate", 1e3), "MB/s": ("rate", 1e6)},
     **{"GB/s": ("rate", 1e9), "x": ("times", 1.0)},
 }
+_BYTES_MAX = 1 << 20
+
 _LIMIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµA-Z/]+)\s*")
 #: The end of what a rule is about that names no sizes.
 _ANY_SIZE = 1 << 62
@@ -78,12 +81,11 @@ class Outcome:
 
 def read_rules(path: Path) -> list[Rule]:
     """BeowireError, one line with the file and the rule, for what is wrong in it."""
+    text = files.read_regular(path, "a file of rules", _BYTES_MAX)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BeowireError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BeowireError(f"{path} is no TOML: {error}") from None
+        content = tomllib.loads(text.decode())
+    except (ValueError, RecursionError) as error:  # TOML, UTF-8, a number of too many digits
+        raise BeowireError(f"{path} is no TOML: {' '.join(str(error).split())}") from None
     tables = content.pop("rule", [])
     if content:
         raise BeowireError(f"{path}: unknown {', '.join(content)}: a rule begins with [[rule]]")
@@ -93,7 +95,7 @@ def read_rules(path: Path) -> list[Rule]:
     for number, table in enumerate(tables, start=1):
         try:
             found.append(_rule(table, number))
-        except BeowireError as error:
+        except (BeowireError, ValueError) as error:  # a number of too many digits
             raise BeowireError(f"{path}, rule {number}: {error}") from None
     return found
 

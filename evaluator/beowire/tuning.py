@@ -9,6 +9,7 @@ to be chosen, the default stays unless another is better by more than what runs 
 import ctypes
 import math
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,6 +50,10 @@ _LONGER = 4
 #: more; what is left of that is for one run more if it is so many times as long as the one before.
 _LEAST_SPARE_S = 60.0
 _WORTH_REPEATING = 2
+
+#: Read where the user has none. As transport/endpoint/configuration.c has it.
+OF_HOST = Path("/etc/beowire/beowire.conf")
+_CONFIGURATION_BYTES = 1 << 16
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
@@ -142,6 +147,13 @@ def _join(found: Sequence[str], work: Work) -> str:
     tried = {setting.partition("=")[0] for setting in work.settings.split(",")}
     kept = [setting for setting in found if setting.partition("=")[0] not in tried]
     return ",".join([*kept, work.settings]) if work.settings else ",".join(kept)
+
+
+def beside(kept: Sequence[str], measure: Measure) -> Measure:
+    """Measures with these settings, too."""
+    return lambda work: measure(
+        replace(work, settings=",".join(filter(None, [*kept, work.settings])))
+    )
 
 
 def _spin(measure: Measure) -> list[Choice]:
@@ -379,14 +391,40 @@ def _costs(path: Path, work: Work) -> Costs:
     return costs
 
 
-def text_of(choices: Sequence[Choice], where: str) -> str:
-    """The configuration file."""
+def kept_of(path: Path) -> list[str]:
+    """What is in the file, as `key=value`, and is not measured: a user has written it there. Where
+    there is no such file, and this one will be read in place of the host's, of that one.
+    BeowireError: it is there, and cannot be read, or is wrong."""
+    if files.descriptor_of(path) is not None:
+        return []
+    found = path
+    if not path.exists() and path == default_path():
+        found = OF_HOST
+    try:
+        if not found.exists() or not stat.S_ISREG(found.stat().st_mode):
+            return []
+        with found.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(_CONFIGURATION_BYTES)
+    except OSError as error:
+        raise BeowireError(f"{found} cannot be read: {error.strerror}") from None
+    check_file(str(found.absolute()))
+    measured = {key for keys, _ in _COMPARISONS for key in keys}
+    pairs = (line.partition("#")[0].partition("=") for line in text.splitlines())
+    settings = {key.strip(): value.strip() for key, equals, value in pairs if equals}
+    return [f"{key}={value}" for key, value in settings.items() if key not in measured]
+
+
+def text_of(choices: Sequence[Choice], where: str, kept: Sequence[str] = ()) -> str:
+    """The configuration file. `kept`: what kept_of() has found."""
     lines = [f"{_HEADER} Measured {where}. What each means: docs/CONFIGURATION.md."]
     for choice in choices:
         line = f"{choice.key} = {choice.value}"
         if not choice.value:
             line = f"# {choice.key}: {'left out' if choice.left_out else 'none'}"
         lines += ["", f"# {choice.why}", line]
+    if kept:
+        lines += ["", "# Kept: it is not measured."]
+        lines += [" = ".join(setting.split("=", 1)) for setting in kept]
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,23 +32,58 @@ static const char *naming(const char *variable)
     return getuid() == geteuid() && getgid() == getegid() ? getenv(variable) : NULL;
 }
 
-/** Writes the path of the file to be read; "" if there is none. */
-static void find(const char *path, char found[PATH_MAX])
+/** Is there such a file? @return 0; -ENOENT; another errno: that cannot be known. */
+static int seek(const char *path)
+{
+    if (access(path, F_OK) == 0) {
+        return 0;
+    }
+    return errno == ENOTDIR ? -ENOENT : -errno;
+}
+
+/** The user's directory: HOME, if it is one that is open to us; else what the host knows. */
+static bool home_of_user(char path[PATH_MAX])
+{
+    const char *home = naming("HOME");
+    struct passwd entry;
+    struct passwd *known = NULL;
+    char room[4096];
+
+    if (home != NULL && home[0] == '/' && access(home, X_OK) == 0) {
+        return join(path, home, ".config/", OF_USER);
+    }
+    if (getuid() != geteuid() || getpwuid_r(getuid(), &entry, room, sizeof room, &known) != 0 ||
+        known == NULL) {
+        return false;
+    }
+    return join(path, known->pw_dir, ".config/", OF_USER);
+}
+
+/** Writes the path of the file to be read; "" if there is none.
+ *  @return 0; -errno: that of the path cannot be seen, though it may be there. */
+static int find(const char *path, char found[PATH_MAX])
 {
     const char *named = path != NULL ? path : naming("BEOWIRE_CONFIG");
 
     if (named != NULL) {
         (void)snprintf(found, PATH_MAX, "%s", named);
-        return;
+        return 0;
     }
     const char *base = naming("XDG_CONFIG_HOME");
     bool is_set = base != NULL && *base != '\0';
-    if ((is_set ? join(found, base, "", OF_USER)
-                : join(found, naming("HOME"), ".config/", OF_USER)) &&
-        access(found, F_OK) == 0) {
-        return;
+    int status = -ENOENT;
+    if (is_set ? join(found, base, "", OF_USER) : home_of_user(found)) {
+        status = seek(found);
     }
-    (void)snprintf(found, PATH_MAX, "%s", access(OF_HOST, F_OK) == 0 ? OF_HOST : "");
+    if (status == -ENOENT) {
+        (void)snprintf(found, PATH_MAX, "%s", OF_HOST);
+        status = seek(found);
+    }
+    if (status == -ENOENT) {
+        found[0] = '\0';
+        status = 0;
+    }
+    return status;
 }
 
 /** Reads a whole file. @return its text, to be freed; NULL, and errno. */
@@ -87,28 +123,66 @@ static int report(int status, const char *where, const struct settings_fault *fa
     return status;
 }
 
+static int cannot_read(int status, const char *path, char *reason, size_t reason_bytes)
+{
+    if (reason != NULL && reason_bytes > 0) {
+        (void)snprintf(reason, reason_bytes, "%.300s: %s", path, strerror(-status));
+    }
+    return status;
+}
+
+/** Reads the settings of one file over those that are there. */
+static int read_file(const char *path, struct settings *settings, char *reason, size_t reason_bytes)
+{
+    struct settings_fault fault = {0};
+    char *text = read_text(path);
+
+    if (text == NULL) {
+        return cannot_read(-errno, path, reason, reason_bytes);
+    }
+    int status =
+        report(settings_parse(settings, text, '\n', &fault), path, &fault, reason, reason_bytes);
+    free(text);
+    return status;
+}
+
+/** Does the host's own file want seals, whichever file is read? @return 0, or as
+ * configuration_read() does. */
+static int host_wants_seals(bool *wanted, char *reason, size_t reason_bytes)
+{
+    struct settings of_host;
+    int status = seek(OF_HOST);
+
+    *wanted = false;
+    settings_default(&of_host);
+    if (status == -ENOENT) {
+        return 0;
+    }
+    status = status != 0 ? cannot_read(status, OF_HOST, reason, reason_bytes)
+                         : read_file(OF_HOST, &of_host, reason, reason_bytes);
+    *wanted = status == 0 && of_host.authenticate;
+    return status;
+}
+
 int configuration_read(const char *path, struct settings *settings, char *reason,
                        size_t reason_bytes)
 {
     const char *more = getenv("BEOWIRE_SETTINGS");
     struct settings_fault fault = {0};
     char found[PATH_MAX];
-    int status = 0;
+    bool wanted = false;
 
     settings_default(settings);
-    find(path, found);
+    int status = find(path, found);
+    if (status != 0) {
+        return cannot_read(status, found, reason, reason_bytes);
+    }
     if (found[0] != '\0') {
-        char *text = read_text(found);
-        if (text == NULL) {
-            status = -errno;
-            if (reason != NULL && reason_bytes > 0) {
-                (void)snprintf(reason, reason_bytes, "%.300s: %s", found, strerror(-status));
-            }
-            return status;
+        status = read_file(found, settings, reason, reason_bytes);
+        if (status == 0 && strcmp(found, OF_HOST) != 0) {
+            status = host_wants_seals(&wanted, reason, reason_bytes);
         }
-        status = report(settings_parse(settings, text, '\n', &fault), found, &fault, reason,
-                        reason_bytes);
-        free(text);
+        settings->authenticate |= wanted;
     }
     if (status == 0 && more != NULL) {
         status = report(settings_parse(settings, more, ',', &fault), "BEOWIRE_SETTINGS", &fault,

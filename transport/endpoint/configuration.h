@@ -11,7 +11,9 @@
  *
  * The file is `path`; if NULL, BEOWIRE_CONFIG; else the first that exists of
  * $XDG_CONFIG_HOME/beowire/beowire.conf (~/.config/...) and /etc/beowire/beowire.conf. A path of ""
- * stands for none.
+ * stands for none. If another file than that in /etc is read, that one's `authenticate = true`
+ * holds all the same. A place that cannot be looked into may have one, so that is an error; if HOME
+ * is not set, or closed to us, the user's directory is what the host knows.
  *
  * @param reason what is wrong and where, as FILE:LINE: TEXT; may be NULL
  * @return 0; -EBADMSG: something in it is wrong; -EFBIG: it is longer than SETTINGS_BYTES_MAX;

@@ -15,8 +15,15 @@ from beowire.mpi.installation import Installation
 
 _HPCC_OUTPUT = "hpccoutf.txt"
 
-#: Some write files where they are started; on other hosts there may be no such directory.
-_ELSEWHERE = 'cd "$0" 2>/dev/null || cd /tmp; exec "$@"'
+#: Some read and write files where they are started. On other hosts there is no such directory, or
+#: one that somebody else has made: there it is a new one, for as long as the program runs.
+_ELSEWHERE = (
+    'cd "$0" 2>/dev/null && [ -O . ] && exec "$@";'
+    ' d=$(mktemp -d) && cd "$d" || exit 1; exec 3<&0; "$@" <&3 3<&- & p=$!;'
+    ' trap "kill $p" HUP INT TERM; wait $p; s=$?;'
+    " while kill -0 $p 2>/dev/null; do wait $p; s=$?; done;"
+    ' cd /; rm -rf "$d"; exit $s'
+)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, JsonValue, Strict
 
+from beowire import files
 from beowire.errors import BeowireError
 from beowire.record import Encodable, End, NodeEnd, Text
 from beowire.record_parts import Link, RecordLine, RecordPart
-from beowire.record_text import Lines
+from beowire.record_text import LINE_BYTES, Lines
 from beowire.record_text import read_lines as read_any
 
 APPS_SCHEMA = 2
@@ -178,10 +179,11 @@ class AppsRecord:
 
 def is_apps_record(path: Path) -> bool:
     """Whether the first line says so; whatever is wrong with the file its reader says."""
-    if not path.is_file():
-        return False  # a device has no end, and a pipe may have no writer
-    with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
-        value = json.loads(file.readline())
+    with (
+        suppress(OSError, ValueError, RecursionError, BeowireError),
+        files.open_regular(path, "a record") as file,
+    ):
+        value = json.loads(file.readline(LINE_BYTES))
         return isinstance(value, dict) and value.get("kind") == "apps"
     return False
 

@@ -13,6 +13,7 @@ from beowire.diff.show import render
 from beowire.diff.sides import differences, read_sides
 from beowire.diff.verdict import compare
 from beowire.errors import BeowireError
+from beowire.record_text import made_sense_of
 
 
 def register(app: typer.Typer) -> None:
@@ -46,12 +47,14 @@ def diff(
         for record in side.records:
             for warning in record.warnings:
                 typer.echo(f"beowire: {record.path}: {warning}", err=True)
-    comparison = replace(compare(*sides, share), notes=list(differences(*sides)))
+    paths = [record.path for side in sides for record in side.records]
     try:
-        if as_json:
-            print(json.dumps(to_json(comparison), allow_nan=False), flush=True)
-        else:
-            print(render(comparison), flush=True)
+        with made_sense_of(paths):
+            comparison = replace(compare(*sides, share), notes=list(differences(*sides)))
+            if as_json:
+                print(json.dumps(to_json(comparison), allow_nan=False), flush=True)
+            else:
+                print(render(comparison), flush=True)
     except OSError as error:
         # The usual 1 would say that B is worse.
         raise BeowireError(f"cannot write the comparison: {error.strerror}", 2) from None

@@ -26,6 +26,7 @@ from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT
 from beowire.record import Record, read_record
+from beowire.record_text import made_sense_of
 from beowire.report import compared, verdict, write_report
 from beowire.report.apps_page import write_apps_report
 from beowire.report.curves import curves, record_labels
@@ -78,7 +79,8 @@ def report(
             raise BeowireError("a record of programs has no columns of NetPIPE: take --csv")
         if rules or prometheus:
             raise BeowireError("--rules and --prometheus are of records of `beowire compare`")
-        _report_apps(paths, output, csv, text=text)
+        with made_sense_of(paths):
+            _report_apps(paths, output, csv, text=text)
         return
     read = [read_record(path) for path in paths]
     if len(read) > 1 and (rules or prometheus):
@@ -86,7 +88,7 @@ def report(
     for record in read:
         for warning in record.warnings:
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
-    with never_worse() if rules else nullcontext():
+    with never_worse() if rules else nullcontext(), made_sense_of(paths):
         status = _report(read, output, checks, csv, text=text, netpipe_columns=netpipe_columns)
     if status:
         raise typer.Exit(status)

@@ -99,6 +99,7 @@ def tune(
         )
     path = out or tuning.default_path()
     tuning.check_writable(path)
+    kept = tuning.kept_of(path)
     launcher: Launcher
     if hosts is not None:
         launcher = SshLauncher(hosts, ssh_option or [], interface)
@@ -123,13 +124,15 @@ def tune(
         Interrupts() as interrupts,
         tuning.measuring(launcher, LocalLauncher(), seconds, interrupts, interface) as measure,
     ):
-        for choice in tuning.tune(measure):
+        for choice in tuning.tune(tuning.beside(kept, measure)):
             print(text_table.for_stream(str(choice), sys.stdout), flush=True)
             choices.append(choice)
     left_out = [choice for choice in choices if choice.left_out]
     if len(left_out) == len(choices):
         raise BeowireError(f"nothing is written: {left_out[0].why}", exit_code=1)
-    tuning.write(path, tuning.text_of(choices, where))
+    tuning.write(path, tuning.text_of(choices, where, kept))
+    if kept:
+        print(text_table.for_stream(f"kept: {', '.join(kept)}", sys.stdout))
     print(f"written: {path}")
     if hosts is not None:
         print(f"copy it to each of {hosts}: an endpoint reads the file of its own host")

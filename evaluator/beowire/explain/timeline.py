@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+from beowire import files
 from beowire.errors import BeowireError
 from beowire.units import time_text
 
@@ -33,6 +34,9 @@ PLACES = {
 _POSTED = 1
 
 _MAGIC = b"BWTRACE1"
+#: Those of transport/endpoint/trace_file.h have 1 MiB.
+_BYTES_MAX = 16 << 20
+
 _HEADER = struct.Struct("<8s7Q")
 _POINT = struct.Struct("<QII")
 
@@ -74,10 +78,7 @@ class Trace:
 
 def read_trace(path: Path) -> Trace:
     """BeowireError for what is none, or was cut short."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BeowireError(f"cannot read {path}: {error.strerror}") from None
+    content = files.read_regular(path, "a trace", _BYTES_MAX)
     if len(content) < _HEADER.size or not content.startswith(_MAGIC):
         raise BeowireError(f"{path} is no trace")
     _, room, noted, ticks, ns, last_ticks, last_ns, _ = _HEADER.unpack_from(content)

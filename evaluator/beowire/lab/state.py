@@ -7,6 +7,7 @@ whose keeper is gone belongs to a lab that died: the kernel has taken its interf
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -14,6 +15,8 @@ import re
 import shutil
 import stat
 import struct
+import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,6 +31,7 @@ from beowire.lab.processes import Namespaces, Process
 _SCHEMA = 1
 _SUFFIX = ".lab.json"
 _FIRST_OF_NAMES = 1
+_EVERYBODYS = "/tmp"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", re.ASCII)
 
 
@@ -117,7 +121,7 @@ class LabState:
                     "switch": _node(data["switch"]),
                 }
             )
-        except (KeyError, TypeError, AttributeError, BeowireError) as error:
+        except (KeyError, TypeError, AttributeError, RecursionError, BeowireError) as error:
             raise ValueError(f"not a lab's state: {error}") from None
 
 
@@ -134,33 +138,63 @@ def _node(data: dict[str, Any]) -> LabNode:
 def runtime_directory() -> Path:
     """The directory of this user's state files: made when it is missing, and nobody else's.
 
-    `BEOWIRE_RUNTIME_DIR` names another one, in which no other labs are known.
+    `BEOWIRE_RUNTIME_DIR` names another one, in which no other labs are known. A name that somebody
+    else has taken is passed over, which a line on standard error says once.
     """
-    user = os.geteuid()
     if os.environ.get("BEOWIRE_RUNTIME_DIR"):
-        directory = Path(os.environ["BEOWIRE_RUNTIME_DIR"])
-    elif user == 0 and os.access("/run", os.W_OK):
-        directory = Path("/run/beowire")
-    elif os.environ.get("XDG_RUNTIME_DIR"):
-        directory = Path(os.environ["XDG_RUNTIME_DIR"]) / "beowire"
-    else:
-        directory = Path(f"/tmp/beowire-{user}")
+        named = Path(os.environ["BEOWIRE_RUNTIME_DIR"])
+        if problem := _taken(named):
+            raise BeowireError(f"{problem} by BEOWIRE_RUNTIME_DIR")
+        return named
+    problems = []
+    for directory in _usual_directories():
+        if not (problem := _taken(directory)):
+            if problems:
+                _say_once(f"beowire: {problems[0]}: labs are kept in {directory}")
+            return directory
+        problems.append(problem.partition(":")[0])
+    raise BeowireError(f"{problems[0]}: name another by BEOWIRE_RUNTIME_DIR")
+
+
+def _usual_directories() -> Iterator[Path]:
+    """In their order. The last is one with a random name, which is found again."""
+    user = os.geteuid()
+    if user == 0 and os.access("/run", os.W_OK):
+        yield Path("/run/beowire")
+    for runtime in (os.environ.get("XDG_RUNTIME_DIR"), f"/run/user/{user}"):
+        if runtime and os.access(runtime, os.W_OK | os.X_OK):
+            yield Path(runtime) / "beowire"
+    everybodys = Path(f"{_EVERYBODYS}/beowire-{user}")
+    yield everybodys
+    for found in sorted(everybodys.parent.glob(f"{everybodys.name}.*")):
+        if found.is_dir() and found.lstat().st_uid == user:
+            yield found
+    yield Path(tempfile.mkdtemp(prefix=f"{everybodys.name}.", dir=everybodys.parent))
+
+
+def _taken(directory: Path) -> str:
+    """Why it cannot be ours, though it may be another: `WHAT: DO`; empty: it is ours. BeowireError
+    for what only its owner can mend."""
+    user = os.geteuid()
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
+        found = directory.lstat()
+    except FileExistsError:
         found = directory.lstat()
     except OSError as error:
         raise BeowireError(f"cannot keep a lab's state in {directory}: {error.strerror}") from None
     if not stat.S_ISDIR(found.st_mode):
-        raise BeowireError(
-            f"{directory} is no directory: remove it, or name another by BEOWIRE_RUNTIME_DIR"
-        )
+        return f"{directory} is no directory: remove it, or name another"
     if found.st_uid != user:
-        raise BeowireError(
-            f"{directory} is another user's: name one of your own by BEOWIRE_RUNTIME_DIR"
-        )
+        return f"{directory} is another user's: name one of your own"
     if found.st_mode & 0o077:
         raise BeowireError(f"others can enter {directory}: run `chmod 700 {directory}`")
-    return directory
+    return ""
+
+
+@functools.cache
+def _say_once(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 @contextlib.contextmanager

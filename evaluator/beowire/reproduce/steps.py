@@ -26,6 +26,7 @@ _LEAST_PATIENCE_S = 60.0
 _END_S = 60.0
 
 _PLAN = "plan.json"
+_PLAN_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,8 @@ def prepare(number: str, steps: Sequence[Step], directory: Path) -> None:
     plan = {"paper": number, "steps": {step.name: list(step.words) for step in steps}}
     path = directory / _PLAN
     if directory.is_dir() and path.is_file():
-        with suppress(OSError, ValueError):
-            if json.loads(path.read_text(encoding="utf-8")) == plan:
+        with suppress(BeowireError, ValueError, RecursionError):
+            if json.loads(files.read_regular(path, "a plan", _PLAN_BYTES)) == plan:
                 return
         raise BeowireError(
             f"{directory} has what another command measured: name another directory by --out"

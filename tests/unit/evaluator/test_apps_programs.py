@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is started, and what its end means."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -83,6 +84,40 @@ def test_npb__writes_nothing_where_the_user_is(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
     assert Path(done.stdout.strip()) == tmp_path
     assert (tmp_path / "left-behind").exists()
+
+
+@pytest.mark.parametrize("there", ["missing", "another user's"])
+def test_npb__on_another_host_in_a_directory_that_is_nobody_elses(
+    tmp_path: Path, there: str
+) -> None:
+    scratch, temporary = tmp_path / "scratch", tmp_path / "temporary"
+    temporary.mkdir()
+    if there != "missing":
+        if os.geteuid() != 0:
+            pytest.skip("gives directories to another user")
+        scratch.mkdir()
+        os.chown(scratch, 65534, 65534)
+    words = ["sh", "-c", "pwd; stat -c %a .; touch left; cat; exit 7"]
+    command = Program(npb_app("ft"), words).command(scratch)
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    done = subprocess.run(
+        command, input=b"read", capture_output=True, check=False, env=environment, cwd="/"
+    )
+    place, mode, read = done.stdout.decode().split("\n")
+    assert (Path(place).parent, mode, read, done.returncode) == (temporary, "700", "read", 7)
+    assert list(temporary.iterdir()) == []
+
+
+def test_npb__told_to_end__takes_its_directory_away(tmp_path: Path) -> None:
+    words = ["sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done"]
+    command = Program(npb_app("ft"), words).command(tmp_path / "missing")
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.terminate()
+        assert process.wait(60) == 9
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_hpcc__has_a_directory_of_its_own(tmp_path: Path) -> None:

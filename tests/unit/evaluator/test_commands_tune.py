@@ -53,6 +53,30 @@ def test_tune__lab_leaves_alone_what_was_measured_between_hosts(configured: Path
     assert "in a lab: no real network" in configured.read_text(encoding="utf-8")
 
 
+def test_tune__keeps_what_it_does_not_measure(
+    configured: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    by_hand = "authenticate = true  # by hand\nbusy_poll_us=50\n"
+    with configured.open("a", encoding="utf-8") as file:
+        file.write(by_hand)
+    for _ in range(2):
+        assert run("--hosts", "c,d") is None
+        text = configured.read_text(encoding="utf-8")
+        assert text.endswith("is not measured.\nauthenticate = true\nbusy_poll_us = 50\n")
+        assert text.count("spin_ns = ") == 1
+    # A new file hides that of the host.
+    of_host = tmp_path / "of_host"
+    monkeypatch.setattr(tuning, "OF_HOST", of_host)
+    of_host.write_text("authenticate = true\nspin_ns = 7000\n", encoding="utf-8")
+    configured.unlink()
+    assert run("--hosts", "c,d") is None
+    assert "authenticate = true" in configured.read_text(encoding="utf-8")
+    assert "7000" not in configured.read_text(encoding="utf-8")
+    # What is elsewhere hides nothing.
+    assert run("--hosts", "c,d", "--out", str(tmp_path / "elsewhere")) is None
+    assert "authenticate" not in (tmp_path / "elsewhere").read_text(encoding="utf-8")
+
+
 def test_tune__hosts_write_where_endpoints_look(configured: Path) -> None:
     assert run("--hosts", "c,d") is None
     assert "Measured between c,d." in configured.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 """State files: what is written is read, what is not one is no lab, and nobody else's is trusted."""
 
 import json
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -106,6 +107,32 @@ def test_runtime_directory__says_what_would_mend_it(runtime: Path) -> None:
         state.runtime_directory()
     runtime.chmod(0o700)
     assert state.runtime_directory() == runtime
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to another user")
+def test_runtime_directory__names_that_others_have_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that everybody can take, and then one that only we know, found again."""
+    user = os.geteuid()
+    monkeypatch.delenv("BEOWIRE_RUNTIME_DIR")
+    monkeypatch.setattr(state, "_EVERYBODYS", str(tmp_path))
+    monkeypatch.setattr("os.access", lambda *_: False)  # neither /run nor /run/user/UID
+    named = tmp_path / f"beowire-{user}"
+    for path in (named, tmp_path / f"{named.name}.theirs"):
+        path.mkdir()
+        os.chown(path, 65534, 65534)
+    first = state.runtime_directory()
+    assert first.parent == tmp_path
+    assert first.name.startswith(f"{named.name}.")
+    assert (first.stat().st_uid, first.stat().st_mode & 0o777) == (user, 0o700)
+    assert state.runtime_directory() == first
+    line = f"beowire: {named} is another user's: labs are kept in {first}\n"
+    assert capsys.readouterr().err == line
+    monkeypatch.setattr("os.access", lambda path, _: path == str(tmp_path / "run"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    (tmp_path / "run").mkdir()
+    assert state.runtime_directory() == tmp_path / "run" / "beowire"
 
 
 def test_making__labs_of_other_names_go_on_meanwhile() -> None:

@@ -175,6 +175,18 @@ def test_measuring__all_runs_in_one_context__and_an_interrupt_between_them_ends_
     assert launcher.seen == ("entered", "left")
 
 
+def test_beside__what_is_kept_holds_in_each_run() -> None:
+    seen = []
+
+    def measure(work: Work) -> Costs:
+        seen.append(work.settings)
+        return {}
+
+    for settings in ("", "spin_ns=4000"):
+        tuning.beside(["authenticate=true"], measure)(Work(settings, "tcp", "stream", [8]))
+    assert seen == ["authenticate=true", "authenticate=true,spin_ns=4000"]
+
+
 def test_write__replaces_only_what_it_wrote(tmp_path: Path) -> None:
     path = tmp_path / "new" / "beowire.conf"
     text = tuning.text_of([Choice("spin_ns", "9000", "because")], "here")

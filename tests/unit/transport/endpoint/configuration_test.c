@@ -4,6 +4,8 @@
 #include "beowire.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +29,55 @@ uid_t geteuid(void)
     return is_setuid ? getuid() + 1 : getuid();
 }
 
+/** Stands for the file of the host, "" if it has none. */
+static char of_host[128];
+
+/** The path that is closed to us, and what the host knows as the user's directory. */
+static const char *closed = "";
+static const char *known_home;
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_getpwuid_r(uid_t user, struct passwd *entry, char *room, size_t bytes,
+                      struct passwd **found);
+
+static const char *led(const char *path)
+{
+    return strcmp(path, "/etc/beowire/beowire.conf") == 0 ? of_host : path;
+}
+
+int __wrap_access(const char *path, int mode)
+{
+    if (strcmp(path, closed) == 0) {
+        errno = EACCES;
+        return -1;
+    }
+    return __real_access(led(path), mode);
+}
+
+/* Files are opened only to be read here, and by none that could be one of the test's. */
+int __wrap_open(const char *path, int flags, ...)
+{
+    return openat(AT_FDCWD, led(path), flags, 0600);
+}
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+    return openat(AT_FDCWD, led(path), flags, 0600);
+}
+
+int __wrap_getpwuid_r(uid_t user, struct passwd *entry, char *room, size_t bytes,
+                      struct passwd **found)
+{
+    (void)user;
+    assert_true(snprintf(room, bytes, "%s", known_home != NULL ? known_home : "") < (int)bytes);
+    entry->pw_dir = room;
+    *found = known_home != NULL ? entry : NULL;
+    return 0;
+}
+
 static void write_bytes(const void *data, size_t bytes)
 {
     FILE *stream = fopen(file, "w");
@@ -48,6 +99,9 @@ static int prepare(void **state)
     assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
     assert_int_equal(unsetenv("BEOWIRE_TRACE"), 0);
     assert_int_equal(setenv("XDG_CONFIG_HOME", directory, 1), 0);
+    of_host[0] = '\0';
+    closed = "";
+    known_home = NULL;
     write_file("eager_bytes = 1000\nspin_ns = 9000\n");
     return 0;
 }
@@ -137,6 +191,91 @@ static void configuration_read__environment_comes_last(void **state)
     assert_string_equal(reason, "BEOWIRE_SETTINGS:2: there is no setting x");
 }
 
+static void configuration_read__what_cannot_be_seen_may_be_there(void **state)
+{
+    struct settings settings;
+    char reason[400] = "";
+    char expected[400];
+
+    (void)state;
+    closed = file;
+    assert_int_equal(configuration_read(NULL, &settings, reason, sizeof reason), -EACCES);
+    (void)snprintf(expected, sizeof expected, "%s: Permission denied", file);
+    assert_string_equal(reason, expected);
+    closed = "/etc/beowire/beowire.conf";
+    assert_int_equal(configuration_read(NULL, &settings, reason, sizeof reason), -EACCES);
+    assert_string_equal(reason, "/etc/beowire/beowire.conf: Permission denied");
+    assert_int_equal(configuration_read("", &settings, reason, sizeof reason), 0);
+}
+
+/** Is the one that is named, or NULL, read with seals? */
+static bool has_seals(const char *path)
+{
+    struct settings settings;
+
+    assert_int_equal(configuration_read(path, &settings, NULL, 0), 0);
+    return settings.authenticate;
+}
+
+static void configuration_read__seals_of_the_host_stay(void **state)
+{
+    char of_user[128];
+    char reason[400] = "";
+    struct settings settings;
+
+    (void)state;
+    (void)snprintf(of_host, sizeof of_host, "%s/beowire/host", directory);
+    (void)snprintf(of_user, sizeof of_user, "%s", file);
+    (void)snprintf(file, sizeof file, "%s", of_host);
+    write_file("authenticate = true\nspin_ns = 8000\n");
+    (void)snprintf(file, sizeof file, "%s", of_user);
+    bool kept = has_seals(NULL);
+    write_file("authenticate = false\n");
+    bool not_lowered = has_seals(NULL) && has_seals(file);
+    bool none = has_seals("");
+    assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
+    bool only_seals = settings.spin_ns != 8000;
+    assert_int_equal(setenv("BEOWIRE_SETTINGS", "authenticate=false", 1), 0);
+    bool asked_for = has_seals(NULL);
+    assert_int_equal(truncate(of_host, 3), 0);
+    int status = configuration_read(NULL, &settings, reason, sizeof reason);
+    assert_int_equal(unlink(of_host), 0);
+    assert_true(kept && not_lowered && only_seals);
+    assert_false(none || asked_for);
+    assert_int_equal(status, -EBADMSG);
+    assert_non_null(strstr(reason, "beowire.conf:1: "));
+}
+
+static void configuration_read__without_home(void **state)
+{
+    char home[64];
+    char middle[128];
+    char folder[160];
+    char path[200];
+
+    (void)state;
+    (void)snprintf(home, sizeof home, "%s/home", directory);
+    (void)snprintf(middle, sizeof middle, "%s/.config", home);
+    (void)snprintf(folder, sizeof folder, "%s/beowire", middle);
+    (void)snprintf(path, sizeof path, "%s/beowire.conf", folder);
+    assert_int_equal(mkdir(home, 0700) | mkdir(middle, 0700) | mkdir(folder, 0700), 0);
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    assert_true(fputs("authenticate = true\n", stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+    assert_int_equal(unsetenv("XDG_CONFIG_HOME") | unsetenv("HOME"), 0);
+    bool unknown = has_seals(NULL);
+    known_home = home;
+    bool without = has_seals(NULL);
+    assert_int_equal(setenv("HOME", "/nonexistent", 1), 0);
+    closed = "/nonexistent"; /* it is somebody else's */
+    bool of_others = has_seals(NULL);
+    assert_int_equal(unlink(path) | rmdir(folder) | rmdir(middle) | rmdir(home), 0);
+    assert_false(unknown);
+    assert_true(without);
+    assert_true(of_others);
+}
+
 static void beowire_configuration_check__names_the_line(void **state)
 {
     char reason[400] = "";
@@ -210,6 +349,9 @@ int main(void)
         cmocka_unit_test_setup(configuration_read__program_of_another_user, prepare),
         cmocka_unit_test_setup(configuration_read__all_of_a_file_or_nothing, prepare),
         cmocka_unit_test_setup(configuration_read__environment_comes_last, prepare),
+        cmocka_unit_test_setup(configuration_read__what_cannot_be_seen_may_be_there, prepare),
+        cmocka_unit_test_setup(configuration_read__seals_of_the_host_stay, prepare),
+        cmocka_unit_test_setup(configuration_read__without_home, prepare),
         cmocka_unit_test_setup(beowire_configuration_check__names_the_line, prepare),
         cmocka_unit_test_setup(beowire_open__configuration_that_is_wrong, prepare),
         cmocka_unit_test_setup(beowire_open__no_file_for_the_trace_that_is_asked_for, prepare),
