@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "endpoint/trace_file.h"
@@ -86,11 +87,25 @@ static int find(const char *path, char found[PATH_MAX])
     return status;
 }
 
+/** Opens a file, but no pipe: perhaps nobody writes to it. @return -1, and errno. */
+static int open_file(const char *path)
+{
+    struct stat about;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (file >= 0 && fstat(file, &about) == 0 && S_ISFIFO(about.st_mode)) {
+        close(file);
+        errno = ESPIPE;
+        return -1;
+    }
+    return file;
+}
+
 /** Reads a whole file. @return its text, to be freed; NULL, and errno. */
 static char *read_text(const char *path)
 {
     char *text = malloc(SETTINGS_BYTES_MAX + 1);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open_file(path);
     ssize_t got = file < 0 || text == NULL ? -1 : 1;
     size_t have = 0;
 

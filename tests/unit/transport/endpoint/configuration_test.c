@@ -131,6 +131,10 @@ static void configuration_read__file_that_is_named(void **state)
     assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
     assert_int_equal(settings.message.eager_bytes, MESSAGE_EAGER_BYTES_MAX);
     assert_int_equal(configuration_read(directory, &settings, NULL, 0), -EISDIR);
+    assert_int_equal(configuration_read("/dev/null", &settings, NULL, 0), 0);
+    assert_int_equal(unlink(file) | mkfifo(file, 0600), 0); /* nobody writes to it */
+    assert_int_equal(configuration_read(file, &settings, NULL, 0), -ESPIPE);
+    assert_int_equal(unlink(file), 0);
 }
 
 static void configuration_read__program_of_another_user(void **state)
