@@ -17,6 +17,7 @@ from beowire.diff.verdict import DEFAULT_THRESHOLD
 from beowire.errors import BeowireError
 from beowire.load import parse_load
 from beowire.patterns import parse_patterns
+from beowire.record_text import made_sense_of
 from beowire.run import BUFFER_DRIVER, Request
 
 #: What the command ends with. What cannot be compared at all ends with 2, too.
@@ -74,6 +75,13 @@ def prepare(text: str, threshold: str, request: Request, named: Collection[str])
     cannot be compared with.
     """
     first = read_side("A", text)
+    with made_sense_of([record.path for record in first.records]):
+        return _prepared(first, text, threshold, request, named)
+
+
+def _prepared(
+    first: Side, text: str, threshold: str, request: Request, named: Collection[str]
+) -> Against:
     if not first.launches:
         raise BeowireError(f"{first.records[0].path} has no result to compare with")
     launches = request.launches if "launches" in named else MOST_LAUNCHES

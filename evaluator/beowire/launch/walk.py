@@ -14,7 +14,8 @@ theirs or root's, and closed to others; above that, no part may be open to every
 """
 
 _LINES = (
-    "uid=$(id -u); bits=022; also=; alone=yes; nobody=;",
+    # In other languages stat has other words.
+    "LC_ALL=C; export LC_ALL; uid=$(id -u); bits=022; also=; alone=yes; nobody=;",
     # In a user namespace everybody who has no number there owns what is 65534's.
     "read -r a b c 2>/dev/null </proc/self/uid_map && { [ $c = 4294967295 ] || nobody=65534; };",
     "enter() { rest=${1#/}; make=${2-no}; at=; hops=0; sticky=no; refused=; made=no; step / ||",

@@ -78,6 +78,18 @@ def test_enter__what_others_can_change(shell: list[str], tmp_path: Path) -> None
         assert enter(shell, ours) == f"shared {ours}"
 
 
+def test_enter__whatever_language_and_search_path_for_directories_are_set(
+    shell: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "elsewhere" / "a").mkdir(parents=True)
+    before = (
+        'stat() { [ "$LC_ALL" = C ] && command stat "$@" || echo 0 755 1:1 0 Verzeichnis; };'
+        f" CDPATH={tmp_path}/elsewhere; export CDPATH"
+    )
+    assert enter(shell, tmp_path / "a", before=before) == f"in {tmp_path}/a no"
+
+
 def test_enter__exchanged_after_it_was_looked_at(shell: list[str], tmp_path: Path) -> None:
     """By somebody who could: what is entered is compared with what was looked at."""
     (tmp_path / "a").mkdir()

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from beowire import paths
 from beowire.commands import setup
 from beowire.errors import BeowireError
+from beowire.launch.cache import explain_engine
 from beowire.mpi import environment
 from beowire.mpi.installation import KINDS, Installation
 from beowire.setup import pieces, scripts
@@ -233,6 +234,36 @@ def test_apply__killed_half_way__again_and_undone(
         assert not list(prefix.glob(".beowire-draft*"))
     assert run("--prefix", str(prefix), "--undo")[1] is None
     assert not prefix.exists()
+
+
+def test_apply__no_room__says_so_and_leaves_what_was_there(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("mounts a small disk")
+    old = [Piece("env.sh", b"old", 0o644)]
+    new = [Piece("env.sh", b"new", 0o644), Piece("off.sh", bytes(200_000), 0o644)]
+    prefix = str(tmp_path / "beowire")
+    lines = []
+    for files in (old, new):
+        line, data = scripts.parcel(scripts.apply(prefix, files, ""), pieces.archive(files))
+        (tmp_path.parent / f"{len(files)}").write_bytes(data)
+        lines.append(f'sh -c "$({{ cat <<"END"\n{line}\nEND\n}})" <{tmp_path.parent}/{len(files)}')
+    script = f"mount -t tmpfs -o size=100k none {tmp_path}; {lines[0]}\n{lines[1]}\necho $?;"
+    script += f" find {prefix} -type f | sort; cat {prefix}/env.sh"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", f"{prefix}/{MANIFEST}", f"{prefix}/env.sh", "old"]
+    assert explain_engine(done.stderr.strip(), 1) == f"its disk is full ({prefix}): make room there"
+
+
+def test_apply__what_is_in_use_stays_what_it_is(tmp_path: Path, engine: Path) -> None:
+    """A job that runs has the provider mapped."""
+    prefix = tmp_path / "beowire"
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    with (prefix / "fabric" / "libbeowire-fi.so").open("rb") as used:
+        (engine / "fabric" / "libbeowire-fi.so").write_bytes(b"second")
+        assert run("--prefix", str(prefix), "--apply")[1] is None
+        assert used.read() == b"first fabric/libbeowire-fi.so"
 
 
 def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
