@@ -17,7 +17,8 @@ _LINES = (
     # In other languages stat has other words.
     "LC_ALL=C; export LC_ALL; uid=$(id -u); bits=022; also=; alone=yes; nobody=;",
     # In a user namespace everybody who has no number there owns what is 65534's.
-    "read -r a b c 2>/dev/null </proc/self/uid_map && { [ $c = 4294967295 ] || nobody=65534; };",
+    "[ -r /proc/self/uid_map ] && { nobody=65534; while read -r a b c; do",
+    " [ $a -le 65534 ] && [ $((a + c)) -gt 65534 ] && nobody=; done </proc/self/uid_map; :; } || :;",
     "enter() { rest=${1#/}; make=${2-no}; at=; hops=0; sticky=no; refused=; made=no; step / ||",
     " return 1; while trim; [ -n \"$rest\" ]; do part=${rest%%/*};",
     " case $rest in */*) rest=${rest#*/} ;; *) rest= ;; esac;",
@@ -25,7 +26,9 @@ _LINES = (
     'trim() { while :; do case $rest in */) rest=${rest%/} ;; *) break ;; esac; done; };',
     'refuse() { refused="$1 $name${2+: $2}"; return 1; };',
     'about() { stat -c "%u %a %d:%i %g %F" "$1" 2>/dev/null; };',
-    'step() { name=$at/${1#./}; [ $1 = / ] && name=/; trim; found=$(about "$1") ||',
+    'step() { name=$at/${1#./}; [ $1 = / ] && name=/; trim;',
+    # Has a file system be mounted that is mounted when it is used: then that is what is looked at.
+    ' [ -d "$1/." ]; found=$(about "$1") ||',
     " { if [ $make = no ]; then [ -x . ] || { refuse closed; return 1; };",
     " refuse absent; return 1; fi;",
     ' said=$(mkdir "$1" 2>&1) || { refuse closed "${said##*: }"; return 1; };',
