@@ -146,7 +146,7 @@ def runtime_directory() -> Path:
         if problem := _taken(named):
             raise BeowireError(f"{problem} by BEOWIRE_RUNTIME_DIR")
         return named
-    problems = []
+    problems: list[str] = []
     for directory in _usual_directories():
         if not (problem := _taken(directory)):
             if problems:

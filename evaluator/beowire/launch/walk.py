@@ -18,7 +18,8 @@ _LINES = (
     "LC_ALL=C; export LC_ALL; uid=$(id -u); bits=022; also=; alone=yes; nobody=;",
     # In a user namespace everybody who has no number there owns what is 65534's.
     "[ -r /proc/self/uid_map ] && { nobody=65534; while read -r a b c; do",
-    " [ $a -le 65534 ] && [ $((a + c)) -gt 65534 ] && nobody=; done </proc/self/uid_map; :; } || :;",
+    " [ $a -le 65534 ] && [ $((a + c)) -gt 65534 ] && nobody=; done </proc/self/uid_map;",
+    " :; } || :;",
     "enter() { rest=${1#/}; make=${2-no}; at=; hops=0; sticky=no; refused=; made=no; step / ||",
     " return 1; while trim; [ -n \"$rest\" ]; do part=${rest%%/*};",
     " case $rest in */*) rest=${rest#*/} ;; *) rest= ;; esac;",
