@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """For the system tests: the command line, and the proof that a test has left nothing behind."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -84,7 +85,8 @@ def leftovers(
     wait_until(lambda: not processes_of(mark))
     left = processes_of(mark)
     for line in left:  # so that one failure does not make others
-        os.kill(int(line.partition(":")[0]), 9)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(line.partition(":")[0]), 9)
     assert left == []
     assert [path.name for path in runtime.iterdir() if path.name != "lock"] == []
     assert interfaces() == before

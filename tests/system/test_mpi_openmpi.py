@@ -116,7 +116,8 @@ def test_lost_frames(lab: MakeLab) -> None:
 def test_onesided(lab: MakeLab) -> None:
     mpi = lab()
     mpi.check("onesided")
-    mpi.check("onesided", over="tcp")
+    # Over TCP, version 5.0.7 computes MPI_BAND by btl/tcp, wrongly (see docs/UPSTREAM.md).
+    mpi.check("onesided", over="tcp", environment={"OMPI_MCA_osc_rdma_acc_use_amo": "0"})
     mpi.check("onesided", environment=ONESIDED)
     mpi.check("onesided", ranks=4, environment=ONESIDED)
 

@@ -15,6 +15,9 @@ PATIENCE_S = 60
 #: A filter: packets with which something is wrong, or that the dissector fails at.
 WRONG = "beowire.problem || _ws.malformed || _ws.lua.error"
 
+#: Columns, by the names of their fields, as the preferences have them.
+COLUMNS = {"_ws.col.Protocol": '"Protocol","%p"', "_ws.col.Info": '"Info","%i"'}
+
 _BOOLEAN = re.compile(r"(?<![^,])(True|False)(?![^,])")
 
 
@@ -39,10 +42,24 @@ def tshark(capture: Path, *words: str, script: Path | None = DISSECTOR) -> list[
 
 def fields_of(capture: Path, names: list[str], *words: str) -> list[list[str]]:
     """A row for each packet: its fields, several of one name separated by commas; flags as 0 or 1,
-    which tshark 4.4 shows in words."""
-    shown = [word for name in names for word in ("-e", name)]
-    lines = tshark(capture, *words, "-T", "fields", *shown)
-    return [[_BOOLEAN.sub(_digit, cell) for cell in line.split("\t")] for line in lines]
+    which tshark 4.4 shows in words. Columns (of COLUMNS) as they are printed: tshark 4.4 fills the
+    fields of these names before it calls post-dissectors, which may change a column."""
+    shown: dict[str, list[str]] = {}
+    fields = [name for name in names if name not in COLUMNS]
+    columns = [name for name in names if name in COLUMNS]
+    if fields:
+        asked = [word for name in fields for word in ("-e", name)]
+        shown |= _by_name(fields, tshark(capture, *words, "-T", "fields", *asked))
+    if columns:
+        asked = ["-o", "gui.column.format:" + ",".join(COLUMNS[name] for name in columns)]
+        shown |= _by_name(columns, tshark(capture, *words, "-T", "tabs", *asked))
+    rows = zip(*(shown[name] for name in names), strict=True)
+    return [[_BOOLEAN.sub(_digit, cell) for cell in row] for row in rows]
+
+
+def _by_name(names: list[str], lines: list[str]) -> dict[str, list[str]]:
+    rows = [line.split("\t") for line in lines]
+    return {name: [row[number] for row in rows] for number, name in enumerate(names)}
 
 
 def _digit(shown: re.Match[str]) -> str:

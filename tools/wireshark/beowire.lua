@@ -22,7 +22,9 @@
 --
 -- Ethernet frames are known by their EtherType (0x88B5, or what the preferences say). UDP ports are
 -- chosen anew by each endpoint, so datagrams are known by what is in them. What network cards cut
--- looks like TCP to a group that says its EtherType; preferences make no difference to that.
+-- looks like TCP to a group that says its EtherType; preferences make no difference to that. Some
+-- of it is shown by a post-dissector. The columns are right then, but in Wireshark 4.4 the fields
+-- with their text (`_ws.col.info`) were filled before that: filter by `beowire`, not by these.
 --
 -- What types of frames there are is in beowire_types.lua.
 

@@ -33,6 +33,7 @@ class MpirunLauncher(StepLauncher):
 
     #: Open MPI's meet in a directory of the user, which one makes while another takes it away.
     at_once = 1
+    in_pieces = True
 
     def __init__(
         self, launcher: str, hosts: str, interface: str = "", *, many: bool = False
@@ -77,7 +78,9 @@ class MpirunLauncher(StepLauncher):
         """A job of one process, bound to no core: an engine chooses."""
         words = [self._launcher, "-n", "1"]
         if self._kind == "openmpi":
-            return [*self._apart(), *words, "--host", node, "--bind-to", "none"]
+            # PRRTE 3.0.8 counts no slots of its own host where that is named by its address.
+            free = ["--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE"]
+            return [*self._apart(), *words, "--host", node, *free]
         return [*words, "-hosts", node]
 
     def _apart(self) -> list[str]:

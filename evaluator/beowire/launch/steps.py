@@ -27,7 +27,7 @@ from beowire.launch.cache import (
     pack,
     refuse_foreign,
 )
-from beowire.launch.talk import TalksTooMuch, marked, talk
+from beowire.launch.talk import TalksTooMuch, in_pieces, marked, talk
 
 _STEP_S = 120.0
 _ANSWER_BYTES = 64 << 10
@@ -55,6 +55,8 @@ class StepLauncher:
     """What starts processes, as people call it."""
     at_once = 16
     """So many nodes are made ready at a time."""
+    in_pieces = False
+    """What starts processes loses input, unless little of it is under way (see talk())."""
 
     def __init__(self, interface: str = "", *, many: bool = False) -> None:
         """`interface`: the nodes' network interface; "": by the route. `many`: engines may be
@@ -122,22 +124,29 @@ class StepLauncher:
     def run(self, node: Node, script: str, data: bytes = b"", wanted_status: int = 0) -> str:
         """Runs one line of POSIX sh on the node, with this input, and returns what it printed.
         BeowireError, with the node's name, if it fails."""
-        command = [*self.step(node.name), "sh", "-c", marked(self._marker, script)]
+        inside, taken = marked(self._marker, script), ""
+        if self.in_pieces:
+            taken = f"{self._marker}-taken"
+            inside = in_pieces(taken, inside, data)
+        command = [*self.step(node.name), "sh", "-c", inside]
         try:
-            done = talk(command, data, _ANSWER_BYTES + MAXIMUM_NOISE_BYTES, _STEP_S)
+            done = talk(command, data, _ANSWER_BYTES + MAXIMUM_NOISE_BYTES, _STEP_S, taken)
         except TalksTooMuch:
             raise BeowireError(f"{node.name}: what starts there prints without an end") from None
         except subprocess.TimeoutExpired:
             raise BeowireError(f"{node.name}: it does not answer in {_STEP_S:.0f} s") from None
         except OSError as error:
             raise self._missing(command[0], error) from None
-        _, marker, answer = done.stdout.partition(self.marker + b"\n")
+        said = done.stdout.replace(f"{taken}\n".encode(), b"") if taken else done.stdout
+        _, marker, answer = said.partition(self.marker + b"\n")
         if done.returncode == wanted_status and marker:
             return answer.decode(errors="replace")
-        lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+        # PRRTE ends what it says with a zero.
+        errors = done.stderr.decode(errors="replace").replace("\0", "")
+        lines = [line for line in errors.splitlines() if line.strip()]
         if not marker:
-            said = self.cause(lines) if lines else f"it ends with status {done.returncode}"
-            raise BeowireError(f"{node.name}: {self.title} starts nothing there: {said}")
+            why = self.cause(lines) if lines else f"it ends with status {done.returncode}"
+            raise BeowireError(f"{node.name}: {self.title} starts nothing there: {why}")
         causes = "\n".join(self.said_there(lines))
         raise BeowireError(f"{node.name}: {explain_engine(causes, done.returncode)}")
 

@@ -49,8 +49,12 @@ def _open_mpi(major: int, hint: str) -> Kind:
 
 
 KINDS = {
-    "openmpi4": _open_mpi(4, "Debian's packages are openmpi-bin and libopenmpi-dev"),
-    "openmpi5": _open_mpi(5, "`scripts/install-mpi openmpi5` brings it to a checkout"),
+    "openmpi4": _open_mpi(4, "openmpi-bin and libopenmpi-dev of Debian 12 are it"),
+    "openmpi5": _open_mpi(
+        5,
+        "openmpi-bin and libopenmpi-dev of Debian 13 are it, and `scripts/install-mpi openmpi5`"
+        " brings it to a checkout",
+    ),
     "mpich": Kind(
         title="MPICH",
         launchers=("mpiexec.hydra", "mpiexec.mpich"),

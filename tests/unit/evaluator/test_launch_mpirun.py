@@ -13,7 +13,13 @@ MPIRUN = """#!/bin/sh
 [ "$1" = --version ] && {{ echo '{version}'; exit; }}
 printf "%s\\n" "$*" >>{here}/calls
 echo "$OMPI_MCA_orte_local_tmpdir_base" >>{here}/own
-case "$*" in *gone*)
+case "$*" in
+*full*)
+    echo ---------------------------------------------------- >&2
+    echo "There are not enough slots available in the system" >&2
+    echo ---------------------------------------------------- >&2
+    printf "\\n\\0" >&2; exit 1;;
+*gone*)
     echo >&2; echo "ssh: connect to host gone port 22: No route to host" >&2
     echo ---------------------------------------------------- >&2
     echo "ORTE was unable to reliably start one or more daemons." >&2; exit 1;;
@@ -49,7 +55,10 @@ def make_launchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [("openmpi", "-n 1 --host b --bind-to none sh"), ("hydra", "-n 1 -hosts b sh")],
+    [
+        ("openmpi", "-n 1 --host b --bind-to none --map-by slot:OVERSUBSCRIBE sh"),
+        ("hydra", "-n 1 -hosts b sh"),
+    ],
 )
 def test_start__a_job_of_one_process_on_that_host(make: Path, kind: str, words: str) -> None:
     with (
@@ -74,6 +83,13 @@ def test_enter__a_host_that_cannot_be_reached() -> None:
     with pytest.raises(BeowireError, match=said) as raised:
         MpirunLauncher("mpirun.openmpi", "a,gone").__enter__()
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.usefixtures("make")
+def test_enter__a_launcher_whose_words_end_with_a_zero() -> None:
+    said = "starts nothing there: There are not enough slots available in the system$"
+    with pytest.raises(BeowireError, match=said):
+        MpirunLauncher("mpirun.openmpi", "a,full").__enter__()
 
 
 def test_enter__what_fails_on_the_host_is_named_and_not_what_the_launcher_says_of_it(

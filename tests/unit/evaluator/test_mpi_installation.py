@@ -70,8 +70,10 @@ def test_find__one_of_the_checkout_comes_first(machine: Path) -> None:
 def test_find__a_prefix_is_all_that_counts(machine: Path) -> None:
     put_program(machine / "bin" / "mpirun", OPEN_MPI_4)
     other = machine / "other"
-    with pytest.raises(BeowireError, match=r"there is no Open MPI 4 in .*/other: .*openmpi-bin"):
-        installation.find("openmpi4", other)
+    for version, debian in (("4", "12"), ("5", "13")):
+        said = f"there is no Open MPI {version} in .*/other: .*openmpi-bin.* of Debian {debian}"
+        with pytest.raises(BeowireError, match=said):
+            installation.find(f"openmpi{version}", other)
     put_program(other / "bin" / "mpirun", OPEN_MPI_4)
     assert installation.find("openmpi4", other).prefix == other
 
