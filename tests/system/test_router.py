@@ -13,7 +13,10 @@ import pytest
 from beowire.lab import cluster, network
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
+from system.conftest import wait_until
 from system.exchanges import exchange
+from system.test_mtu_change import received
+from system.test_stillness import exchanging
 
 MESSAGES = 3000
 PATIENCE_S = 60
@@ -50,6 +53,13 @@ def routed_lab() -> Iterator[LabState]:
         yield lab.state
     finally:
         lab.close()
+
+
+def narrow(lab: LabState) -> None:
+    """From now on the router refuses what is longer than 1,280 bytes."""
+    for index in (0, 1):
+        port = network.near(index)
+        run(lab, network.SWITCH, f"ip route add 10.78.{index}.1 dev {port} mtu lock 1280")
 
 
 def ip_counter(lab: LabState, node: str, name: str) -> int:
@@ -98,14 +108,26 @@ def test_router__the_other_link_has_a_smaller_mtu(before: tuple[str, ...]) -> No
 @START
 def test_router__a_link_that_no_end_sees_has_a_smaller_mtu(before: tuple[str, ...]) -> None:
     with routed_lab() as lab:
-        for index in (0, 1):  # the router refuses what is longer, as if the next link were so
-            port = network.near(index)
-            run(lab, network.SWITCH, f"ip route add 10.78.{index}.1 dev {port} mtu lock 1280")
+        narrow(lab)
         exchange_across(lab, before)
-        # Each end was told so, and has its kernel cut what is longer.
-        at_node0, _, at_node1 = fragments(lab)
-        assert at_node0 > 0
-        assert at_node1 > 0
+        # Each end was told so, which anybody could do; but it has found out what arrives.
+        assert fragments(lab) == [0, 0, 0]
+
+
+@START
+def test_router__a_link_becomes_narrower(before: tuple[str, ...]) -> None:
+    with routed_lab() as lab, exchanging(lab, 1_000_000, PATIENCE_S * 1000, before) as (ends, _):
+        assert fragments(lab) == [0, 0, 0]
+        narrow(lab)
+        at = [received(end.pid) for end in ends]
+
+        def goes_on() -> bool:
+            now = [received(end.pid) for end in ends]
+            return all(more > MESSAGES + few for more, few in zip(now, at, strict=True))
+
+        assert wait_until(goes_on, PATIENCE_S)
+        # The router quotes the frames that it refuses: from then on it may cut them.
+        assert fragments(lab)[1] > 0
 
 
 @START

@@ -193,6 +193,41 @@ static void notice_loss(struct core *core, unsigned by, const struct lane_loss *
                         uint64_t now_ns)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
+/** Is the frame one that has to get there: of an open connection, or the shortest CONNECT that
+ * there is? Longer ones are tried to find out what arrives. */
+static bool has_to_arrive(const struct core *core, const struct core_peer *peer,
+                          const struct lane_loss *loss)
+{
+    struct frame_connect connect;
+
+    if (frame_type_of(loss->quote) != FRAME_CONNECT) {
+        return true;
+    }
+    if (loss->quote_bytes <
+        sizeof(struct frame_header) + offsetof(struct frame_connect, reserved)) {
+        return false;
+    }
+    memcpy(&connect, loss->quote + sizeof(struct frame_header),
+           offsetof(struct frame_connect, reserved));
+    return from_le16(connect.frame_bytes) <=
+           paths_data_bytes(&peer->paths, &core->options.lanes, CONNECTION_SHORTEST_MTU);
+}
+
+/** Frames to the peer are said to be too long. Only who has seen one can quote it, and they have
+ *  arrived before: the way is another one now. */
+static void notice_narrow_way(struct core *core, struct core_peer *peer, unsigned by,
+                              const struct lane_loss *loss)
+{
+    struct lane *lane = core->options.lanes.lanes[by];
+    bool counts = is_of_connection(peer, loss);
+
+    core->counters.refusals_heard++;
+    core->counters.refusals_strange += !counts;
+    if (counts && has_to_arrive(core, peer, loss) && lane->operations->cut != NULL) {
+        lane->operations->cut(lane);
+    }
+}
+
         struct core_peer *peer = core->peers[i];
         if (peer->gone || !paths_is_to(&peer->paths, by, &loss->address)) {
             continue;
@@ -201,7 +236,9 @@ static void notice_loss(struct core *core, unsigned by, const struct lane_loss *
             (is_looked_for(core, peer, loss, now_ns) || !loss->certain)) {
             continue;
         }
-        if (loss->certain) {
+        if (loss->too_long) {
+            notice_narrow_way(core, peer, by, loss);
+        } else if (loss->certain) {
             core_fail_peer(core, peer, -ECONNRESET);
         } else {
             core_suspect(core, peer, by, loss, now_ns);

@@ -122,12 +122,14 @@ enum lane_bulk {
  *  header has, and the one in CONNECT. */
 #define LANE_QUOTE_BYTES 64
 
-/** Word that nobody is at an address any more. */
+/** Word that nobody is at an address any more, or that what was sent there has not arrived. */
 struct lane_loss {
     struct lane_address address;
     /** This host's own kernel knows it, of a peer that was met there. Else the network has said so,
      *  which anybody can who knows our address: a hint. */
     bool certain;
+    /** Said instead: what goes there is too long for the way. A hint, too. */
+    bool too_long;
     uint8_t quote_bytes; /**< how many bytes of the frame of ours that was refused came with it */
     uint8_t quote[LANE_QUOTE_BYTES];
 };
@@ -166,7 +168,8 @@ struct lane_operations {
     void (*expect)(struct lane *lane, const struct lane_expectation *expectation);
     /** Names an address whose process is said to have ended (a refusal by its host's kernel), or
      *  known to (a closed socket), each once; and one to which nothing can be sent just now, as
-     *  often as that was tried, where memory is shared. NULL if the lane never hears of it.
+     *  often as that was tried, where memory is shared; and one to which frames are said to be too
+     *  long for the way. NULL if the lane never hears of it.
      *  @return false: there is none. */
     bool (*lost)(struct lane *lane, struct lane_loss *loss);
     /** Asks whether the host at this address is there, of which the process may stand still. What
@@ -182,6 +185,10 @@ struct lane_operations {
     int (*read_memory)(struct lane *lane, const struct lane_address *from, uint64_t address,
                        void *target, uint64_t bytes);
     /** Whoever is at `to` reads no more of our memory from now on: what its read_memory() copies
+    /** What is too long for its way is cut there from now on, and joined by who gets it, at a
+     * price: of use only if the way has become narrower since connections were made. NULL: that is
+     * not possible. */
+    void (*cut)(struct lane *lane);
      *  later fails (-ECONNRESET), and so does what it has not finished. For good; with lend(),
      * until meet() again, and what we read there has failed, too. NULL if nobody can read. */
     void (*withdraw)(struct lane *lane, const struct lane_address *to);
@@ -245,7 +252,7 @@ struct lane_lack {
 };
 
 /** Of one lane at most. */
-#define LANE_LACKS_MAX 5
+#define LANE_LACKS_MAX 6
 
 struct lane {
     const struct lane_operations *operations;

@@ -171,6 +171,7 @@ static const struct lane_operations udp_operations = {
     .ask_host = udp_ask_host,
     .host_answer = udp_host_answer,
     .status = udp_status,
+    .cut = udp_cut,
     .busy_poll = udp_busy_poll,
     .descriptor = udp_descriptor,
     .close = udp_close,
@@ -278,6 +279,30 @@ int udp_tune_sending(const struct udp_lane *udp, int socket)
     int status = pin(udp, socket, true);
     if (status == 0) {
         status = hear_errors(udp, socket);
+/** How long a datagram may be. What ICMP says of the way to a host, which anybody can say, is
+ *  nothing to this socket: CONNECT finds out what arrives. Once datagrams have to be cut, routers
+ * do it, or, where these do not (IPv6), our kernel, to what ICMP says, but 1,280 bytes at least. */
+static int limit_length(const struct udp_lane *udp, int socket)
+{
+    if (udp->family == AF_INET) {
+        return socket_set(socket, SOL_IP, IP_MTU_DISCOVER,
+                          udp->cuts_datagrams ? IP_PMTUDISC_OMIT : IP_PMTUDISC_PROBE);
+    }
+    return socket_set(socket, SOL_IPV6, IPV6_MTU_DISCOVER,
+                      udp->cuts_datagrams ? IPV6_PMTUDISC_WANT : IPV6_PMTUDISC_PROBE);
+}
+
+void udp_cut(struct lane *lane)
+{
+    struct udp_lane *udp = udp_of(lane);
+
+    if (!udp->cuts_datagrams) {
+        udp->cuts_datagrams = true;
+        (void)limit_length(udp, udp->socket);
+        udp_shortcuts_end(udp);
+    }
+}
+
     }
     if (status == 0) {
         (void)socket_set_buffer(socket, SO_SNDBUF, LANE_BULK_BUFFER_BYTES);
@@ -287,6 +312,7 @@ int udp_tune_sending(const struct udp_lane *udp, int socket)
 
 /** A kernel without it would send a train as one datagram, and not complain. */
 static bool can_segment(const struct udp_lane *udp)
+        (void)limit_length(udp, socket);
 {
     int bytes = 0;
     socklen_t length = sizeof bytes;
@@ -314,6 +340,9 @@ static void tune_socket(struct udp_lane *udp)
     if (udp->never_segments) {
         lane->takes_trains = false;
         lane->bulk = LANE_BULK_FRAMES;
+    if (limit_length(udp, udp->socket) != 0) {
+        lane_lacks(lane, "MTU_DISCOVER", "anybody can have it cut what it sends, by ICMP");
+    }
         lane_lacks(lane, "UDP_SEGMENT", "each frame takes a way through the kernel of its own");
     }
     if (!socket_sends_many(udp->socket)) {

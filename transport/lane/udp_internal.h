@@ -56,6 +56,7 @@ struct udp_lane {
     bool never_segments; /* the kernel cannot cut what is sent */
     bool deaf;           /* it does not say what ICMP says */
     bool pinned;         /* frames leave through it, and not where the routes lead */
+    bool cuts_datagrams; /* those that are too long for their way are cut (udp_cut()) */
     uint8_t neighbours[UDP_NEIGHBOURS_MAX][16]; /* addresses of this host's other interfaces */
     unsigned neighbour_count;
     struct udp_shortcut shortcuts[UDP_SHORTCUTS];
@@ -109,6 +110,9 @@ void udp_read_errors(struct udp_lane *udp);
 int udp_pin(struct udp_lane *udp, bool pinned);
 
 /** Options that what a socket sends should have: out through our interface, errors, room. @return 0
+/** From now on the kernel, or a router, cuts what is too long for the interface or for its way. */
+void udp_cut(struct lane *lane);
+
  *  or a negative errno. */
 int udp_tune_sending(const struct udp_lane *udp, int socket);
 

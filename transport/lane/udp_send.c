@@ -138,16 +138,33 @@ enum next_step {
     LOSE,  /* the frames cannot go there: a lane may lose them, and those above will notice */
 };
 
-static enum next_step after_error(struct udp_lane *udp, int error, bool train, bool *segment,
-                                  unsigned *attempts)
+/** Has the interface's MTU been lowered, so that this does not go through it? */
+static bool is_too_long(const struct udp_lane *udp, uint32_t frame_bytes)
+{
+    int mtu = socket_interface_mtu(udp->socket, (int)udp->index);
+
+    return mtu > 0 && frame_bytes + (udp->lane.mtu - udp->lane.frame_bytes) > (uint32_t)mtu;
+}
+
+/** @param frame_bytes of the frame, or of each of the train */
+static enum next_step after_error(struct udp_lane *udp, int error, bool train, uint32_t frame_bytes,
+                                  bool *segment, unsigned *attempts)
 {
     if (is_full(error)) {
         return STOP;
     }
     switch (error) {
+    case -EMSGSIZE:
+        if (!is_too_long(udp, frame_bytes)) {
+            break; /* ICMP said so of an earlier one */
+        }
+        if (!train && !udp->cuts_datagrams) {
+            udp_cut(&udp->lane);
+            return AGAIN;
+        }
+        __attribute__((fallthrough));
     case -EINVAL:
     case -EIO:
-    case -EMSGSIZE:
         if (train) {
             udp->lane.refused_trains++;
             udp->unsegmented_calls = UNSEGMENTED_CALLS;
@@ -223,7 +240,8 @@ unsigned udp_send(struct lane *lane, const struct lane_address *to,
             take_own_socket(udp, to, true, &way);
         } else if (sent < 0) {
             enum next_step step =
-                after_error(udp, sent, shipment.frames[0] > 1, &segment, &attempts);
+                after_error(udp, sent, shipment.frames[0] > 1, evened_length_of(&frames[taken]),
+                            &segment, &attempts);
             if (step == STOP) {
                 break;
             }

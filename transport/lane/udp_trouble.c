@@ -9,8 +9,9 @@
 #include <linux/sock_diag.h>
 #include <sys/ioctl.h>
 
-/** Has somebody said that nobody is at that port? @param offender gets who has */
-static bool is_refusal(struct msghdr *message, struct lane_address *offender)
+/** Has somebody said that nobody is at that port, or that the datagram is too long for its way?
+ *  @param offender gets who has @return that errno, or 0 */
+static int said_by_icmp(struct msghdr *message, struct lane_address *offender)
 {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
          header = CMSG_NXTHDR(message, header)) {
@@ -24,16 +25,18 @@ static bool is_refusal(struct msghdr *message, struct lane_address *offender)
             memcpy(&said, CMSG_DATA(header), bytes < sizeof said ? bytes : sizeof said);
             const struct sock_extended_err error = said.error;
             *offender = udp_place_of(&said.offender);
-            return error.ee_errno == ECONNREFUSED &&
-                   (error.ee_origin == SO_EE_ORIGIN_ICMP || error.ee_origin == SO_EE_ORIGIN_ICMP6);
+            bool counts = error.ee_errno == ECONNREFUSED || error.ee_errno == EMSGSIZE;
+            bool by_icmp =
+                error.ee_origin == SO_EE_ORIGIN_ICMP || error.ee_origin == SO_EE_ORIGIN_ICMP6;
+            return counts && by_icmp ? (int)error.ee_errno : 0;
         }
     }
-    return false;
+    return 0;
 }
 
 static bool is_same(const struct lane_loss *a, const struct lane_loss *b)
 {
-    return memcmp(&a->address, &b->address, sizeof a->address) == 0 &&
+    return memcmp(&a->address, &b->address, sizeof a->address) == 0 && a->too_long == b->too_long &&
            a->quote_bytes == b->quote_bytes && memcmp(a->quote, b->quote, sizeof a->quote) == 0;
 }
 
@@ -70,10 +73,12 @@ void udp_read_errors(struct udp_lane *udp)
         if (bytes < 0) {
             return;
         }
-        if (is_refusal(&message, &offender)) {
+        int said = said_by_icmp(&message, &offender);
+        if (said != 0) {
             loss.address = udp_place_of(&address);
             loss.quote_bytes = (uint8_t)bytes;
             bool by_itself =
+            loss.too_long = said == EMSGSIZE;
                 memcmp(loss.address.bytes, offender.bytes, sizeof((struct udp_place *)0)->ip) == 0;
             if (!ping_is_refused(&udp->ping, loss.quote, loss.quote_bytes, &address.any,
                                  by_itself)) {

@@ -195,6 +195,68 @@ static void core_is_refused__silent_and_refused_again(void **state)
     assert_int_equal(peer->message.error, -ECONNRESET);
 }
 
+static unsigned cuts;
+
+static void note_cut(struct lane *lane)
+{
+    (void)lane;
+    cuts++;
+}
+
+/** Says once that a frame is too long for the way. @return how often the lane was told to cut. */
+static unsigned say_too_long(struct stranger *stranger, const void *frame, size_t bytes)
+{
+    struct lane *lane = stranger->core->options.lanes.lanes[0];
+    static struct lane_operations operations;
+
+    operations = *lane->operations;
+    operations.cut = note_cut;
+    lane->operations = &operations;
+    cuts = 0;
+    said.too_long = true;
+    quote(frame, bytes);
+    core_notice_lost(stranger->core, true, cluster_now(&stranger->cluster));
+    return cuts;
+}
+
+/** Only who has seen a frame that did arrive once says that the way has become narrow. */
+static void core_notice_lost__a_frame_is_too_long(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+    uint8_t frame[sizeof(struct frame_header)] = {0};
+
+    frame_encode(frame, &(struct frame_fields){.type = FRAME_EAGER, .key = STRANGER_KEY + 1});
+    assert_int_equal(say_too_long(stranger, frame, sizeof frame), 0);
+    assert_int_equal(say_too_long(stranger, frame, 11), 0);
+    assert_int_equal(stranger->core->counters.refusals_strange, 2);
+    frame_encode(frame, &(struct frame_fields){.type = FRAME_EAGER, .key = STRANGER_KEY});
+    assert_int_equal(say_too_long(stranger, frame, sizeof frame), 1);
+    assert_false(core_is_suspected(peer)); /* that says nothing of the peer's end */
+}
+
+/** A longer CONNECT than arrives is how it is found out what does. */
+static void core_notice_lost__a_connect_is_too_long(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    bool shortest = false;
+
+    listen_for_refusals(stranger);
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    while (!shortest) {
+        round_trip(stranger);
+        while (hear(stranger)) {
+            uint32_t asked = from_le16(stranger->heard.connect->frame_bytes);
+            shortest = asked <= paths_data_bytes(&peer->paths, &stranger->core->options.lanes,
+                                                 CONNECTION_SHORTEST_MTU);
+            assert_int_equal(say_too_long(stranger, stranger->wire, stranger->heard_bytes),
+                             shortest ? 1 : 0);
+        }
+    }
+}
+
 /** So does something between us and a peer that answers another way. */
 static void core_is_refused__but_it_is_heard(void **state)
 {
@@ -361,6 +423,8 @@ int main(void)
         STRANGER_TEST(core_suspect__too_little_is_quoted),
         STRANGER_TEST(core_suspect__asks),
         STRANGER_TEST(core_suspect__a_stranger_says_so_of_whom_we_ask),
+        STRANGER_TEST(core_notice_lost__a_frame_is_too_long),
+        STRANGER_TEST(core_notice_lost__a_connect_is_too_long),
         STRANGER_TEST(core_is_refused__silent_and_refused_again),
         STRANGER_TEST(core_is_refused__but_it_is_heard),
         STRANGER_TEST(core_is_refused__once),

@@ -2,6 +2,8 @@
 /* What leaves: how many system calls and trains, and that all of it arrives. */
 #include "udp_pair.h"
 
+#include <stdlib.h>
+
 /** Sends frames with payloads of these lengths in one call; all must arrive. */
 static void send_lengths(struct udp_pair *pair, const uint32_t *lengths, unsigned count)
 {
@@ -15,6 +17,26 @@ static void send_lengths(struct udp_pair *pair, const uint32_t *lengths, unsigne
         assert_memory_equal(&incoming[i].from, &pair->at_a, sizeof pair->at_a);
     }
     pair->b->operations->release(pair->b);
+}
+
+/** How many fragments our kernel has made of what it was given to send. */
+static unsigned long fragments_made(void)
+{
+    char line[1024];
+    unsigned long numbers[19] = {0};
+    unsigned found = 0;
+    FILE *file = fopen("/proc/self/net/snmp", "r");
+
+    assert_non_null(file);
+    while (found < 2 && fgets(line, sizeof line, file) != NULL) {
+        found += strncmp(line, "Ip:", 3) == 0; /* names, then values */
+    }
+    assert_int_equal(fclose(file), 0);
+    char *at = line + 3;
+    for (unsigned i = 0; i < 19; i++) {
+        numbers[i] = strtoul(at, &at, 10);
+    }
+    return numbers[18]; /* FragCreates */
 }
 
 static void udp_send__one_frame(void **state)
@@ -144,7 +166,8 @@ static void udp_send__a_little_more_than_a_datagram_holds_goes_in_halves(void **
     set_mtu(1500);
 }
 
-static void udp_send__the_path_has_a_shorter_mtu(void **state)
+/** Anybody can have a kernel believe that, by ICMP. What arrives is found out by CONNECT. */
+static void udp_send__the_path_is_said_to_have_a_shorter_mtu(void **state)
 {
     uint32_t lengths[10];
 
@@ -155,21 +178,60 @@ static void udp_send__the_path_has_a_shorter_mtu(void **state)
         lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
     }
     send_lengths(&pair, lengths, 10);
+    send_lengths(&pair, lengths, 1);
+    assert_int_equal(pair.a->refused_trains, 0);
+    assert_int_equal(pair.a->sent_calls, 2);
+    assert_int_equal(fragments_made(), 0);
+    close_pair(&pair);
+    IP("route", "del", "10.77.0.2/32", "dev", "end0", "mtu", "600");
+}
+
+/** What is said by who has seen a frame, the core hears, and then has the lane cut. */
+static void udp_cut__goes_on_sending(void **state)
+{
+    uint32_t lengths[10];
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    pair.a->operations->cut(pair.a);
+    for (unsigned i = 0; i < 10; i++) {
+        lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
+    }
+    send_lengths(&pair, lengths, 10);
+    assert_int_equal(fragments_made(), 0); /* routers would do it */
+    close_pair(&pair);
+}
+
+static void udp_send__the_interface_has_a_shorter_mtu_now(void **state)
+{
+    uint32_t lengths[6];
+
+    (void)state;
+    set_mtu(9000);
+    struct udp_pair pair = open_pair();
+    uint64_t before = fragments_made();
+    set_mtu(1500);
+    for (unsigned i = 0; i < 6; i++) {
+        lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
+    }
+    send_lengths(&pair, lengths, 6);
     assert_int_equal(pair.a->refused_trains, 1);
     /* For a while it is not tried again. */
-    send_lengths(&pair, lengths, 10);
+    send_lengths(&pair, lengths, 6);
     assert_int_equal(pair.a->refused_trains, 1);
-    assert_int_equal(pair.a->sent_frames, 20);
-    IP("route", "del", "10.77.0.2/32", "dev", "end0", "mtu", "600");
+    assert_int_equal(pair.a->sent_frames, 12);
+    assert_true(fragments_made() > before);
+    set_mtu(9000);
     /* Then it is. */
     for (unsigned i = 0; i < 1100; i++) {
         send_lengths(&pair, lengths, 2);
     }
     uint64_t calls = pair.a->sent_calls;
-    send_lengths(&pair, lengths, 10);
+    send_lengths(&pair, lengths, 6);
     assert_int_equal(pair.a->sent_calls, calls + 1);
     assert_int_equal(pair.a->refused_trains, 1);
     close_pair(&pair);
+    set_mtu(1500);
 }
 
 /** With and without what the card, or the kernel in its place, does for us. */
@@ -265,7 +327,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(udp_send__frames_of_different_lengths),
         cmocka_unit_test(udp_send__jumbo_frames),
         cmocka_unit_test(udp_send__a_little_more_than_a_datagram_holds_goes_in_halves),
-        cmocka_unit_test(udp_send__the_path_has_a_shorter_mtu),
+        cmocka_unit_test(udp_send__the_path_is_said_to_have_a_shorter_mtu),
+        cmocka_unit_test(udp_cut__goes_on_sending),
+        cmocka_unit_test(udp_send__the_interface_has_a_shorter_mtu_now),
         cmocka_unit_test(udp_send__offloads_are_off),
         cmocka_unit_test(udp_send__no_way_to_that_host),
         cmocka_unit_test(udp_send__a_refused_peer_does_not_disturb_others),
