@@ -250,8 +250,8 @@ static void check_core(struct cluster *cluster, const struct core *core)
     }
 }
 
-/** A frame that can go goes, unless it is held back, or the lane has no room: then it is tried
- * again as soon as anybody looks. */
+/** A frame that can go goes, unless it is held back, or the peer is silent, or the lane has no
+ * room: then it is tried again as soon as anybody looks. */
 static void check_leaving(struct cluster *cluster, uint32_t node)
 {
     const struct core *core = &cluster->nodes[node].core;
@@ -259,6 +259,7 @@ static void check_leaving(struct cluster *cluster, uint32_t node)
     for (uint32_t i = 0; i < core->peer_count; i++) {
         const struct message_peer *peer = &core->peers[i]->message;
         if (peer->ready && !peer->gathering && flow_waits_for_lane(&peer->flow) &&
+            !core_is_silent(core->peers[i]) &&
             core->deadline_ns > cluster_node_now(cluster, node)) {
             cluster_fail(cluster, "node %u: a frame could leave, and nobody sends it", node);
         }

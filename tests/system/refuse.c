@@ -85,6 +85,8 @@ static const struct rule rules[] = {
     {"segment", SYS_getsockopt, ENOPROTOOPT, OPTION(SOL_UDP, UDP_SEGMENT)},
     {"unicast-if", SYS_setsockopt, ENOPROTOOPT, OPTION(SOL_IP, IP_UNICAST_IF)},
     {"recverr", SYS_setsockopt, ENOPROTOOPT, OPTION(SOL_IP, IP_RECVERR)},
+    {"mtu-discover", SYS_setsockopt, ENOPROTOOPT, OPTION(SOL_IP, IP_MTU_DISCOVER)},
+    {"tcp-key", SYS_setsockopt, ENOPROTOOPT, OPTION(IPPROTO_TCP, 32)}, /* TCP_MD5SIG_EXT */
     {"buffers", SYS_setsockopt, EPERM, OPTION(SOL_SOCKET, SO_RCVBUF)},
     {"filter", SYS_setsockopt, EPERM, OPTION(SOL_SOCKET, SO_ATTACH_FILTER)},
     {"lock-filter", SYS_setsockopt, ENOPROTOOPT, OPTION(SOL_SOCKET, SO_LOCK_FILTER)},

@@ -31,7 +31,15 @@ _PARTS = 8
 
 #: Beside each rule by itself. Without Ethernet frames it is UDP that all depends on.
 _TOGETHER = (
-    *("packet,gro", "packet,segment", "packet,recverr", "packet,unicast-if", "packet,sendmmsg"),
+    *(
+        "packet,gro",
+        "packet,segment",
+        "packet,recverr",
+        "packet,unicast-if",
+        "packet,mtu-discover",
+        "packet,tcp-key",
+        "packet,sendmmsg",
+    ),
     *("netlink,unix", "packet,udp-socket"),
 )
 

@@ -120,6 +120,23 @@ def test_one_is_stopped__the_other_waits_and_both_go_on(before: tuple[str, ...])
 
 
 @pytest.mark.timeout(3 * PATIENCE_S)
+@pytest.mark.parametrize("verdict", ["drop", "reject", "accept"])
+def test_one_is_stopped_behind_a_firewall__it_is_waited_for(verdict: str) -> None:
+    """Its kernel cannot prove that it is there where no TCP comes through."""
+    with lab_of(2) as lab:
+        run(lab, "node1", "nft", "add table inet f")
+        run(lab, "node1", "nft", "add chain inet f in { type filter hook input priority 0; }")
+        run(lab, "node1", "nft", f"add rule inet f in meta l4proto tcp {verdict}")
+        run(lab, "node0", "sysctl", "-qw", "net.ipv4.ping_group_range=0 2147483647")
+        with exchanging(lab, 3000, SHORT_MS, UDP_ALONE) as (ends, _):
+            ends[1].send_signal(signal.SIGSTOP)
+            with pytest.raises(subprocess.TimeoutExpired):  # for six peer timeouts
+                ends[0].wait(timeout=6 * SHORT_MS / 1000)
+            ends[1].send_signal(signal.SIGCONT)
+            assert [finish(end)["message_received"] for end in ends] == [3000, 3000]
+
+
+@pytest.mark.timeout(3 * PATIENCE_S)
 def test_all_are_stopped__they_go_on_one_after_the_other() -> None:
     with lab_of(2) as lab, exchanging(lab, 3000, SHORT_MS) as (ends, _):
         for end in ends:

@@ -62,7 +62,8 @@ static uint32_t chosen_features(const struct core_peer *peer)
     return (peer->selective ? FRAME_FEATURE_SELECTIVE : 0u) |
            (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u) |
            (peer->seal != NULL ? FRAME_FEATURE_SEAL : 0u) |
-           (peer->checked ? FRAME_FEATURE_CHECKSUM : 0u);
+           (peer->checked ? FRAME_FEATURE_CHECKSUM : 0u) |
+           (peer->bears_witness ? FRAME_FEATURE_WITNESS : 0u);
 }
 
 /** Sends a frame with zeros behind it.

@@ -27,6 +27,7 @@ int core_open(struct core *core, const struct core_options *options)
     const struct address_layout *layout = address_layout(&core->options.address);
     core->incarnation = from_le64(layout->incarnation);
     core->endpoint = from_le16(layout->endpoint);
+    core_bear_witness(core);
     fill_randomly(core, core->proof_key, sizeof core->proof_key);
 
     uint32_t frame_bytes = 0;
@@ -151,6 +152,21 @@ static bool awaits_word(struct core *core, const struct core_peer *peer, uint64_
     return true;
 }
 
+/** Of a peer that has not answered a probe, or is doubted. @return core_is_silent(), as from now
+ * on. */
+__attribute__((noinline, cold)) static bool note_silence(struct core_peer *peer, uint64_t now_ns)
+{
+    uint64_t since_ns = peer->message.flow.waiting_since_ns;
+
+    if (since_ns != 0 && now_ns > since_ns && now_ns - since_ns > SUSPICION_NS) {
+        struct doubt *doubt = core_doubt(peer);
+        if (doubt != NULL) {
+            doubt->stillness.silent = true;
+        }
+    }
+    return core_is_silent(peer);
+}
+
 static void service_flow(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     WIRE_TO(wire, core, peer);
@@ -158,11 +174,16 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
 
     bundle_gathered(&core->messages, &peer->message);
     message_renew_credit(&core->messages, &peer->message);
-    message_pump(&core->messages, &peer->message);
-    flow_transmit(flow, now_ns, &wire);
+    bool silent = __builtin_expect(flow->unanswered > 0 || peer->doubt != NULL, 0) &&
+                  note_silence(peer, now_ns);
+    if (!silent) {
+        message_pump(&core->messages, &peer->message);
+        flow_transmit(flow, now_ns, &wire);
+    }
     message_take_back(&core->messages, &peer->message);
     if (!flow_awaits_answer(flow)) { /* else it is probed anyway */
-        flow_watch(flow, awaits_word(core, peer, now_ns), now_ns);
+        bool waits = silent && message_has_work(&peer->message);
+        flow_watch(flow, waits || awaits_word(core, peer, now_ns), now_ns);
     }
     unsigned due = flow_due(flow, now_ns);
     if ((due & FLOW_DUE_ACK) != 0) {
@@ -189,7 +210,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     if (wire_context.left == 0) {
         core_touch(core, peer);
         core->goes_on = true;
-    } else if (flow_waits_for_lane(flow)) {
+    } else if (!silent && flow_waits_for_lane(flow)) {
         core_note_deadline(core, now_ns); /* the lane was busy: again at the next progress */
     }
     if (message_has_work(&peer->message) && flow_has_room(flow)) {

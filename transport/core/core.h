@@ -36,11 +36,15 @@ struct suspicion {
 
 /** What its host says of a peer that is silent (silence.c). */
 struct stillness {
-    uint64_t since_ns;  /**< since when it is silent while its host answers; 0: it is not */
-    uint64_t asked_ns;  /**< when its host was asked last; 0: not since the peer was heard */
-    uint64_t lasted_ns; /**< how long it stood still when it did last */
-    bool still;         /**< it has been silent for longer than peers are waited for */
-    bool told;          /**< and the application knows */
+    uint64_t since_ns;   /**< since when it is silent while its host answers; 0: it is not */
+    uint64_t asked_ns;   /**< when its host was asked last; 0: not since the peer was heard */
+    uint64_t lasted_ns;  /**< how long it stood still when it did last */
+    bool silent;         /**< it has owed an answer for SUSPICION_NS, and was not heard since */
+    bool still;          /**< it has been silent for longer than peers are waited for */
+    bool told;           /**< and the application knows */
+    bool witness_called; /**< its kernel is asked whether it is there, ... */
+    uint8_t witness_by;  /**< ... over this lane, ... */
+    int witness[LANE_WITNESS_CALLS]; /**< ... which knows the question by this */
 };
 
 /** What is known of a peer that may have ended. Most never have it. */
@@ -74,6 +78,7 @@ struct core_peer {
     uint16_t limit;        /**< the first credit that it has given us */
     uint16_t answered_by;  /**< bit i: ACCEPT has gone over lane i */
     bool selective;        /**< both ends keep what comes early */
+    bool bears_witness;    /**< its kernel proves that it is there, as ours does */
     bool credit_reserved;
     uint8_t challenges;      /**< how often paths have been tried */
     uint8_t asked_by;        /**< the lane of a PROBE to be answered, or PATH_NONE */
@@ -89,6 +94,13 @@ struct core_peer {
 static inline bool core_is_doubted(const struct core_peer *peer)
 {
     return __builtin_expect(peer->doubt != NULL, 0) && peer->doubt->open;
+}
+
+/** Has it said nothing for so long that who has ended may have left its port to another? Messages
+ *  wait until it has been heard: it is asked without them. */
+static inline bool core_is_silent(const struct core_peer *peer)
+{
+    return core_is_doubted(peer) && peer->doubt->stillness.silent;
 }
 
 /** Has it been silent for longer than peers are waited for, and is its host there? */
@@ -224,8 +236,9 @@ struct core {
     uint64_t deadline_ns;       /**< core_timers() has something to do from here on */
     uint64_t reset_second;      /**< the second in which resets_this_second were sent */
     uint32_t resets_this_second;
-    bool undelivered; /**< a peer failed, or left, before it had all that was sent to it */
-    bool leaving;     /**< core_leave() */
+    bool undelivered;   /**< a peer failed, or left, before it had all that was sent to it */
+    bool leaving;       /**< core_leave() */
+    bool bears_witness; /**< our kernel proves to who knows our secret that we are there */
     struct core_counters counters;
     struct core_damage damage[CORE_DAMAGED_LINKS]; /**< the first so many */
     unsigned damaged_links;                        /**< of them used */
@@ -243,6 +256,7 @@ static inline uint32_t core_features(const struct core *core)
     return FRAME_FEATURE_REMOTE | FRAME_FEATURE_SEAL |
            (core->options.go_back_n ? 0u : FRAME_FEATURE_SELECTIVE) |
            (core->options.checksums ? FRAME_FEATURE_CHECKSUM : 0u) |
+           (core->bears_witness ? FRAME_FEATURE_WITNESS : 0u) |
            (core->options.authenticate ? FRAME_FEATURE_SEAL_WANTED : 0u);
 }
 

@@ -6,7 +6,7 @@
  *      address, map, rails, hold, patience, crowd, trace      know nothing of peers
  *      path, convoy            the lanes to one peer, and which of them bursts take
  *      core.h                  struct core, struct core_peer: what all from here on work on
- *      counters, doubt         what is counted, and of whom it is not known whether it is there
+ *      counters, witness, doubt  what is counted, and of whom it is not known whether it is there
  *      sealing                 frames sealed, and their seals checked
  *      checking                checksums of frames, and which links damage them
  *      outgoing                core_send(): the place that all frames to a peer pass on their way
@@ -94,6 +94,12 @@ static inline bool core_is_suspected(const struct core_peer *peer)
     return core_is_doubted(peer) && peer->doubt->suspicion.since_ns != 0;
 }
 
+/** Has somebody who has seen our frames said that it has ended? */
+static inline bool core_is_refused_by_host(const struct core_peer *peer)
+{
+    return core_is_doubted(peer) && peer->doubt->suspicion.refused_ns != 0;
+}
+
 /** Timers have to be looked at from then on. */
 static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
 {
@@ -101,6 +107,21 @@ static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
         core->deadline_ns = deadline_ns;
     }
 }
+
+/* ---- witness.c ------------------------------------------------------------------------------- */
+
+/** Has our kernel prove that we are there, over all lanes that can; if it does we say so. */
+void core_bear_witness(struct core *core);
+
+/** Asks the kernel of a silent peer, which is doubted, whether it is there, if that can be asked
+ *  over the lane and has not been. */
+void core_call_witness(struct core *core, struct core_peer *peer, unsigned by);
+
+/** The peer was heard, or has failed. */
+void core_dismiss_witness(struct core *core, struct stillness *stillness);
+
+/** Its host answers. May that be silence of a process that is there? Not if it could prove it. */
+bool core_may_be_there(struct core *core, struct core_peer *peer);
 
 /* ---- doubt.c --------------------------------------------------------------------------------- */
 

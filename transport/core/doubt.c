@@ -21,6 +21,11 @@ void core_trust(struct core *core, struct core_peer *peer, uint64_t now_ns)
     struct stillness *stillness = &peer->doubt->stillness;
 
     peer->doubt->open = false;
+    core_dismiss_witness(core, stillness);
+    if (stillness->silent) {
+        stillness->silent = false;
+        core_touch(core, peer); /* what has waited */
+    }
     /* When it is asked next stays: hints may come as quickly as they are sent. */
     *suspicion = (struct suspicion){.ask_at_ns = suspicion->ask_at_ns};
     stillness->asked_ns = 0;
@@ -35,6 +40,7 @@ void core_trust(struct core *core, struct core_peer *peer, uint64_t now_ns)
 void core_end_doubt(struct core *core, struct core_peer *peer)
 {
     if (peer->doubt != NULL) {
+        core_dismiss_witness(core, &peer->doubt->stillness);
         core->events -= peer->doubt->stillness.still != peer->doubt->stillness.told;
         *peer->doubt = (struct doubt){0};
     }

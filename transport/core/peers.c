@@ -40,6 +40,9 @@ int core_open_peers(struct core *core)
 void core_close_peers(struct core *core)
 {
     for (uint32_t i = 0; core->peers != NULL && i < core->peer_count; i++) {
+        if (core->peers[i]->doubt != NULL) {
+            core_dismiss_witness(core, &core->peers[i]->doubt->stillness);
+        }
         free(core->peers[i]->doubt);
         core_end_seals(core->peers[i]);
         free(core->peers[i]);

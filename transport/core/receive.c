@@ -47,6 +47,7 @@ static bool begin_peer(struct core *core, struct core_peer *peer, const struct f
     core_begin_checksums(core, peer, frame);
     peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
     peer->selective = (features & FRAME_FEATURE_SELECTIVE) != 0;
+    peer->bears_witness = (features & FRAME_FEATURE_WITNESS) != 0;
     peer->limit = frame->credit;
     lengths_begin(core, peer, frame);
     return true;

@@ -154,7 +154,8 @@ static void take_answer(struct core *core, struct core_peer *peer, unsigned by,
         peer->paths.heard |= (uint16_t)(1u << by);
     }
     /* Who has never come this way may be behind something that lets no refusal through. */
-    if (answer != LANE_HOST_ASKED && (peer->paths.heard >> by & 1) != 0) {
+    if (answer != LANE_HOST_ASKED && (peer->paths.heard >> by & 1) != 0 &&
+        core_may_be_there(core, peer)) {
         host_answers(core, peer, asked_ns, now_ns);
     }
 }
@@ -176,6 +177,7 @@ static bool ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
         }
         any = true;
         core->counters.hosts_asked++;
+        core_call_witness(core, peer, i);
         enum lane_host answer =
             lane->operations->ask_host(lane, &peer->paths.to[i], peer->message.handle, !vouched);
         take_answer(core, peer, i, answer, now_ns, now_ns);
@@ -189,7 +191,7 @@ void core_ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
     uint64_t patience_ns = core->options.peer_timeout_ns;
 
     if (since_ns == 0 || patience_ns > INT64_MAX ||
-        (core_is_doubted(peer) && peer->doubt->suspicion.refused_ns != 0)) {
+        (peer->seal == NULL && core_is_refused_by_host(peer))) {
         return; /* nobody waits, or for ever, or its kernel has spoken */
     }
     uint64_t retry_ns = patience_ns / 4 < STILL_RETRY_NS ? patience_ns / 4 : STILL_RETRY_NS;

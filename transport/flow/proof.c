@@ -31,6 +31,15 @@ void proof_mix_secret(uint8_t random[ADDRESS_SECRET_BYTES], const void *also, si
     sodium_memzero(mixed, sizeof mixed);
 }
 
+void proof_witness_key(const uint8_t secret[ADDRESS_SECRET_BYTES],
+                       uint8_t key[PROOF_WITNESS_KEY_BYTES])
+{
+    static const uint8_t what[] = {'w', 'i', 't', 'n', 'e', 's', 's'};
+
+    (void)crypto_generichash(key, PROOF_WITNESS_KEY_BYTES, what, sizeof what, secret,
+                             ADDRESS_SECRET_BYTES);
+}
+
 uint64_t proof_incarnation(const uint8_t secret[ADDRESS_SECRET_BYTES])
 {
     static const uint8_t what[] = {'i', 'n', 'c', 'a', 'r', 'n', 'a', 't', 'i', 'o', 'n'};

@@ -32,6 +32,12 @@ bool proof_secrets_equal(const uint8_t a[ADDRESS_SECRET_BYTES],
  *  @param random becomes the secret */
 void proof_mix_secret(uint8_t random[ADDRESS_SECRET_BYTES], const void *also, size_t bytes);
 
+#define PROOF_WITNESS_KEY_BYTES 16
+
+/** The key by which the kernel of the endpoint with this secret proves that it is there. */
+void proof_witness_key(const uint8_t secret[ADDRESS_SECRET_BYTES],
+                       uint8_t key[PROOF_WITNESS_KEY_BYTES]);
+
 /** The incarnation of the endpoint with this secret: a keyed hash that anybody may see. 0 for one
  * in 2^64: then choose another secret. */
 uint64_t proof_incarnation(const uint8_t secret[ADDRESS_SECRET_BYTES]);

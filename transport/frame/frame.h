@@ -151,6 +151,9 @@ enum frame_feature {
     /** Frames over lanes without a checksum of their own have one (checksum.h), unless they are
      *  sealed. */
     FRAME_FEATURE_CHECKSUM = 1 << 4,
+    /** The kernel proves that the process is there, at the TCP ports of the numbers of its UDP
+     *  ports. */
+    FRAME_FEATURE_WITNESS = 1 << 5,
 };
 
 struct frame_reset {

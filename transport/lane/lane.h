@@ -134,6 +134,19 @@ struct lane_loss {
     uint8_t quote[LANE_QUOTE_BYTES];
 };
 
+/** What call_witness() has found out of a process that says nothing. */
+enum lane_witness {
+    LANE_WITNESS_UNKNOWN, /**< nothing comes back from there, whoever is asked */
+    LANE_WITNESS_PROVES,  /**< its kernel has its key: it is there */
+    LANE_WITNESS_SILENT,  /**< others are answered there: nobody has the key */
+    LANE_WITNESS_ENDED,   /**< it was proven, and is not any more; may be called again */
+};
+
+#define LANE_WITNESS_KEY_BYTES 16
+
+/** What a lane keeps of a question to a kernel. */
+#define LANE_WITNESS_CALLS 3
+
 /** What ask_host() has found out. */
 enum lane_host {
     LANE_HOST_ASKED,   /**< nothing yet: what it answers comes with host_answer() */
@@ -172,6 +185,10 @@ struct lane_operations {
      *  long for the way. NULL if the lane never hears of it.
      *  @return false: there is none. */
     bool (*lost)(struct lane *lane, struct lane_loss *loss);
+    /** What is too long for its way is cut there from now on, and joined by who gets it, at a
+     * price: of use only if the way has become narrower since connections were made. NULL: that is
+     * not possible. */
+    void (*cut)(struct lane *lane);
     /** Asks whether the host at this address is there, of which the process may stand still. What
      *  it answers comes back with `mark`. NULL: the lane cannot.
      *  @param vouch ask for proof that the end of a process there would be told of, too. */
@@ -180,15 +197,21 @@ struct lane_operations {
     /** Takes an answer that has come since; NULL: ask_host() knows at once, or there is none.
      *  @return LANE_HOST_ASKED: there is none; else `mark` is that of the question. */
     enum lane_host (*host_answer)(struct lane *lane, uint32_t *mark);
+    /** Has our kernel prove with this key, whatever becomes of us, that we are there; NULL, and so
+     *  the next three: the lane cannot. @return 0, or a negative errno: the kernel cannot. */
+    int (*bear_witness)(struct lane *lane, const uint8_t key[LANE_WITNESS_KEY_BYTES]);
+    /** Asks the kernel at this address whether it has the key.
+     *  @param called gets what the next two want to have
+     *  @return 0; a negative errno: there is no room to ask, and nothing was. */
+    int (*call_witness)(struct lane *lane, const struct lane_address *to,
+                        const uint8_t key[LANE_WITNESS_KEY_BYTES], int called[LANE_WITNESS_CALLS]);
+    enum lane_witness (*witness)(struct lane *lane, int called[LANE_WITNESS_CALLS]);
+    void (*dismiss_witness)(struct lane *lane, const int called[LANE_WITNESS_CALLS]);
     /** Copies `bytes` bytes from the memory of the process at `from`; NULL if the lane cannot.
      *  @return 0; a negative errno: it is not allowed or not possible. */
     int (*read_memory)(struct lane *lane, const struct lane_address *from, uint64_t address,
                        void *target, uint64_t bytes);
     /** Whoever is at `to` reads no more of our memory from now on: what its read_memory() copies
-    /** What is too long for its way is cut there from now on, and joined by who gets it, at a
-     * price: of use only if the way has become narrower since connections were made. NULL: that is
-     * not possible. */
-    void (*cut)(struct lane *lane);
      *  later fails (-ECONNRESET), and so does what it has not finished. For good; with lend(),
      * until meet() again, and what we read there has failed, too. NULL if nobody can read. */
     void (*withdraw)(struct lane *lane, const struct lane_address *to);

@@ -156,6 +156,9 @@ static void udp_close(struct lane *lane)
     }
     udp_shortcuts_end(udp);
     ping_end(&udp->ping);
+    if (udp->witness >= 0) {
+        close(udp->witness);
+    }
     free(udp->room);
     free(udp);
 }
@@ -168,10 +171,14 @@ static const struct lane_operations udp_operations = {
     .release = udp_release,
     .expect = udp_expect,
     .lost = udp_lost,
+    .cut = udp_cut,
     .ask_host = udp_ask_host,
     .host_answer = udp_host_answer,
+    .bear_witness = udp_bear_witness,
+    .call_witness = udp_call_witness,
+    .witness = udp_witness,
+    .dismiss_witness = udp_dismiss_witness,
     .status = udp_status,
-    .cut = udp_cut,
     .busy_poll = udp_busy_poll,
     .descriptor = udp_descriptor,
     .close = udp_close,
@@ -272,13 +279,6 @@ static int hear_errors(const struct udp_lane *udp, int socket)
     return socket_set(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
 }
 
-int udp_tune_sending(const struct udp_lane *udp, int socket)
-{
-    /* Out through this interface, also if another is on the same network; in from any, so that
-     * endpoints of one host reach each other (SO_BINDTODEVICE would not let them). */
-    int status = pin(udp, socket, true);
-    if (status == 0) {
-        status = hear_errors(udp, socket);
 /** How long a datagram may be. What ICMP says of the way to a host, which anybody can say, is
  *  nothing to this socket: CONNECT finds out what arrives. Once datagrams have to be cut, routers
  * do it, or, where these do not (IPv6), our kernel, to what ICMP says, but 1,280 bytes at least. */
@@ -303,8 +303,16 @@ void udp_cut(struct lane *lane)
     }
 }
 
+int udp_tune_sending(const struct udp_lane *udp, int socket)
+{
+    /* Out through this interface, also if another is on the same network; in from any, so that
+     * endpoints of one host reach each other (SO_BINDTODEVICE would not let them). */
+    int status = pin(udp, socket, true);
+    if (status == 0) {
+        status = hear_errors(udp, socket);
     }
     if (status == 0) {
+        (void)limit_length(udp, socket);
         (void)socket_set_buffer(socket, SO_SNDBUF, LANE_BULK_BUFFER_BYTES);
     }
     return status;
@@ -312,7 +320,6 @@ void udp_cut(struct lane *lane)
 
 /** A kernel without it would send a train as one datagram, and not complain. */
 static bool can_segment(const struct udp_lane *udp)
-        (void)limit_length(udp, socket);
 {
     int bytes = 0;
     socklen_t length = sizeof bytes;
@@ -333,6 +340,9 @@ static void tune_socket(struct udp_lane *udp)
     if (udp->deaf) {
         lane_lacks(lane, "RECVERR", "that a peer has ended is known only by its silence");
     }
+    if (limit_length(udp, udp->socket) != 0) {
+        lane_lacks(lane, "MTU_DISCOVER", "anybody can have it cut what it sends, by ICMP");
+    }
     if (socket_set(udp->socket, SOL_UDP, UDP_GRO, 1) != 0) {
         lane_lacks(lane, "UDP_GRO", "each frame that comes takes a system call");
     }
@@ -340,9 +350,6 @@ static void tune_socket(struct udp_lane *udp)
     if (udp->never_segments) {
         lane->takes_trains = false;
         lane->bulk = LANE_BULK_FRAMES;
-    if (limit_length(udp, udp->socket) != 0) {
-        lane_lacks(lane, "MTU_DISCOVER", "anybody can have it cut what it sends, by ICMP");
-    }
         lane_lacks(lane, "UDP_SEGMENT", "each frame takes a way through the kernel of its own");
     }
     if (!socket_sends_many(udp->socket)) {
@@ -407,6 +414,7 @@ int udp_lane_open(const struct udp_lane_options *options, struct lane **lane)
     udp->lane.learns_queue = true;
     udp->lane.takes_trains = true;
     udp->socket = -1;
+    udp->witness = -1;
     udp_shortcuts_begin(udp);
 
     int status = set_up(udp, options);

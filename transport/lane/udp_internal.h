@@ -75,6 +75,7 @@ struct udp_lane {
     struct lane_loss lost[UDP_LOST_MAX];
     unsigned lost_count;
     struct ping ping;
+    int witness; /* TCP socket at the same port, which answers for us; -1: none */
 };
 
 /** How a lane_address of this lane looks inside. */
@@ -109,10 +110,10 @@ void udp_read_errors(struct udp_lane *udp);
 /** Pins the socket to its interface, or lets routes decide. @return 0 or a negative errno. */
 int udp_pin(struct udp_lane *udp, bool pinned);
 
-/** Options that what a socket sends should have: out through our interface, errors, room. @return 0
 /** From now on the kernel, or a router, cuts what is too long for the interface or for its way. */
 void udp_cut(struct lane *lane);
 
+/** Options that what a socket sends should have: out through our interface, errors, room. @return 0
  *  or a negative errno. */
 int udp_tune_sending(const struct udp_lane *udp, int socket);
 
@@ -135,6 +136,11 @@ bool udp_lost(struct lane *lane, struct lane_loss *loss);
 enum lane_host udp_ask_host(struct lane *lane, const struct lane_address *to, uint32_t mark,
                             bool vouch);
 enum lane_host udp_host_answer(struct lane *lane, uint32_t *mark);
+int udp_bear_witness(struct lane *lane, const uint8_t key[LANE_WITNESS_KEY_BYTES]);
+int udp_call_witness(struct lane *lane, const struct lane_address *to,
+                     const uint8_t key[LANE_WITNESS_KEY_BYTES], int called[LANE_WITNESS_CALLS]);
+enum lane_witness udp_witness(struct lane *lane, int called[LANE_WITNESS_CALLS]);
+void udp_dismiss_witness(struct lane *lane, const int called[LANE_WITNESS_CALLS]);
 int udp_status(struct lane *lane);
 
 /** Makes the memory that udp_receive() needs. @return 0, or -ENOMEM. */

@@ -3,6 +3,7 @@
  * dropped. */
 #include "socket.h"
 #include "udp_internal.h"
+#include "witness.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
@@ -77,8 +78,8 @@ void udp_read_errors(struct udp_lane *udp)
         if (said != 0) {
             loss.address = udp_place_of(&address);
             loss.quote_bytes = (uint8_t)bytes;
-            bool by_itself =
             loss.too_long = said == EMSGSIZE;
+            bool by_itself =
                 memcmp(loss.address.bytes, offender.bytes, sizeof((struct udp_place *)0)->ip) == 0;
             if (!ping_is_refused(&udp->ping, loss.quote, loss.quote_bytes, &address.any,
                                  by_itself)) {
@@ -128,12 +129,51 @@ enum lane_host udp_host_answer(struct lane *lane, uint32_t *mark)
     return ping_answer(&udp_of(lane)->ping, mark);
 }
 
+int udp_bear_witness(struct lane *lane, const uint8_t key[LANE_WITNESS_KEY_BYTES])
+{
+    struct udp_lane *udp = udp_of(lane);
+    union udp_sockaddr own;
+    socklen_t length = udp_sockaddr_of(udp, &udp->own, &own);
+
+    udp->witness = witness_listen(&own.any, length, key);
+    return udp->witness < 0 ? udp->witness : 0;
+}
+
+int udp_call_witness(struct lane *lane, const struct lane_address *to,
+                     const uint8_t key[LANE_WITNESS_KEY_BYTES], int called[LANE_WITNESS_CALLS])
+{
+    const struct udp_lane *udp = udp_of(lane);
+    struct lane_address any_port = udp->own;
+    union udp_sockaddr own;
+    union udp_sockaddr peer;
+
+    ((struct udp_place *)(void *)&any_port)->port = 0;
+    (void)udp_sockaddr_of(udp, &any_port, &own);
+    socklen_t length = udp_sockaddr_of(udp, to, &peer);
+    return witness_call(&own.any, &peer.any, length, key, called);
+}
+
+enum lane_witness udp_witness(struct lane *lane, int called[LANE_WITNESS_CALLS])
+{
+    (void)lane;
+    return witness_state(called);
+}
+
+void udp_dismiss_witness(struct lane *lane, const int called[LANE_WITNESS_CALLS])
+{
+    (void)lane;
+    witness_dismiss(called);
+}
+
 int udp_status(struct lane *lane)
 {
     struct udp_lane *udp = udp_of(lane);
     uint32_t memory[SK_MEMINFO_VARS] = {0};
     socklen_t length = sizeof memory;
 
+    if (udp->witness >= 0) {
+        witness_clear(udp->witness);
+    }
     /* A train that did not fit counts as one. */
     if (getsockopt(udp->socket, SOL_SOCKET, SO_MEMINFO, memory, &length) == 0) {
         lane->dropped_frames += memory[SK_MEMINFO_DROPS] - udp->kernel_drops;

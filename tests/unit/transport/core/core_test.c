@@ -341,6 +341,28 @@ static void core_timers__frames_that_were_used_up_are_looked_for_again(void **st
     (void)hear_type(stranger, FRAME_EAGER);
 }
 
+/** Messages go only to who shows that it is there: who has its port now gets questions. */
+static void core_service__a_peer_that_falls_silent(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted_as_named(stranger);
+
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    pass(stranger, (uint64_t)SUSPICION_NS + 1000000);
+    while (hear(stranger)) {
+    }
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "y", 1), 0);
+    pass(stranger, PEER_TIMEOUT_NS / 2);
+    unsigned probes = 0;
+    for (; hear(stranger); probes++) {
+        assert_int_equal(stranger->heard.type, FRAME_PROBE);
+    }
+    assert_true(probes > 0);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
+    round_trip(stranger);
+    (void)hear_type(stranger, FRAME_EAGER);
+}
+
 static void core_acknowledge__at_once(void **state)
 {
     struct stranger *stranger = *state;
@@ -443,6 +465,7 @@ int main(void)
         STRANGER_TEST(core_timers__probe_and_send_again),
         STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
         STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),
+        STRANGER_TEST(core_service__a_peer_that_falls_silent),
         STRANGER_TEST(core_acknowledge__at_once),
         STRANGER_TEST(core_say_goodbye__to_connected_peers_only),
         STRANGER_TEST(core_say_goodbye__until_it_is_answered),

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels that say whether an endpoint is there; through the UDP lane, which asks them. */
+#include "lane/witness.h"
+
+#include "udp_pair.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+
+static const uint8_t key[LANE_WITNESS_KEY_BYTES] = "the key of b: 16";
+static const uint8_t another[LANE_WITNESS_KEY_BYTES] = "not that of b...";
+
+struct call {
+    int sockets[LANE_WITNESS_CALLS];
+};
+
+static struct call call_b(const struct udp_pair *pair, const uint8_t *with)
+{
+    struct call call;
+
+    assert_int_equal(pair->a->operations->call_witness(pair->a, &pair->at_b, with, call.sockets),
+                     0);
+    return call;
+}
+
+static enum lane_witness said(const struct udp_pair *pair, struct call call)
+{
+    return pair->a->operations->witness(pair->a, call.sockets);
+}
+
+/** What is said at last; the test has a timeout. */
+static void wait_for(const struct udp_pair *pair, struct call call, enum lane_witness wanted)
+{
+    while (said(pair, call) != wanted) {
+        (void)poll(NULL, 0, 1);
+    }
+}
+
+static void dismiss(const struct udp_pair *pair, struct call call)
+{
+    pair->a->operations->dismiss_witness(pair->a, call.sockets);
+}
+
+static void bear(const struct udp_pair *pair)
+{
+    namespace_go(far);
+    assert_int_equal(pair->b->operations->bear_witness(pair->b, key), 0);
+    namespace_go(here);
+}
+
+/** The end itself does nothing for that: it may be stopped. */
+static void witness__proves_that_the_key_is_there_until_the_end(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    bear(&pair);
+    struct call called = call_b(&pair, key);
+    wait_for(&pair, called, LANE_WITNESS_PROVES);
+    close_lane(pair.b);
+    wait_for(&pair, called, LANE_WITNESS_ENDED);
+    dismiss(&pair, called);
+    called = call_b(&pair, key);
+    wait_for(&pair, called, LANE_WITNESS_SILENT); /* another port is refused */
+    dismiss(&pair, called);
+    close_lane(pair.a);
+}
+
+static void witness__another_key_proves_nothing(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    bear(&pair);
+    struct call guessed = call_b(&pair, another);
+    struct call called = call_b(&pair, key);
+    wait_for(&pair, called, LANE_WITNESS_PROVES); /* asked later, and answered */
+    wait_for(&pair, guessed, LANE_WITNESS_SILENT);
+    dismiss(&pair, guessed);
+    dismiss(&pair, called);
+    close_pair(&pair);
+}
+
+/** Whoever has the port of an end that is no more, and listens there, has not its key. */
+static void witness__who_takes_the_port_proves_nothing(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    namespace_go(far);
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+    } at = {.v4 = {.sin_family = AF_INET}};
+    memcpy(&at.v4.sin_addr, pair.at_b.bytes + 12, sizeof at.v4.sin_addr);
+    memcpy(&at.v4.sin_port, pair.at_b.bytes + 16, sizeof at.v4.sin_port);
+    int taken = witness_listen(&at.any, sizeof at.v4, another);
+    assert_true(taken >= 0);
+    assert_int_equal(pair.b->operations->bear_witness(pair.b, key), -EADDRINUSE);
+    namespace_go(here);
+    struct call called = call_b(&pair, key);
+    struct call other = call_b(&pair, another);
+    wait_for(&pair, other, LANE_WITNESS_PROVES); /* asked later, and answered */
+    wait_for(&pair, called, LANE_WITNESS_SILENT);
+    dismiss(&pair, called);
+    dismiss(&pair, other);
+    close(taken);
+    close_pair(&pair);
+}
+
+/** Nothing comes back from there, as behind a firewall. */
+static void witness__nothing_is_known_of_who_is_behind_a_firewall(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    bear(&pair);
+    set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
+    struct call called = call_b(&pair, key);
+    (void)poll(NULL, 0, 10);
+    assert_int_equal(said(&pair, called), LANE_WITNESS_UNKNOWN);
+    dismiss(&pair, called);
+    set_interface_there(far, "end1", SIOCSIFFLAGS, IFF_UP);
+    while (pair.a->operations->status(pair.a) != 0) {
+    }
+    close_pair(&pair);
+}
+
+/** An end that is awake again lets go of who has asked, and can be asked again. */
+static void witness_clear__who_asks_again_is_answered(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    bear(&pair);
+    struct call called = call_b(&pair, key);
+    wait_for(&pair, called, LANE_WITNESS_PROVES);
+    while (said(&pair, called) != LANE_WITNESS_ENDED) { /* it is there a moment later */
+        assert_int_equal(pair.b->operations->status(pair.b), 0);
+    }
+    dismiss(&pair, called);
+    called = call_b(&pair, key);
+    wait_for(&pair, called, LANE_WITNESS_PROVES);
+    dismiss(&pair, called);
+    close_pair(&pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(witness__proves_that_the_key_is_there_until_the_end),
+        cmocka_unit_test(witness__another_key_proves_nothing),
+        cmocka_unit_test(witness__who_takes_the_port_proves_nothing),
+        cmocka_unit_test(witness__nothing_is_known_of_who_is_behind_a_firewall),
+        cmocka_unit_test(witness_clear__who_asks_again_is_answered),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    udp_pair_far();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "witness.h"
+
+#include "socket.h"
+
+#include <netinet/in.h> /* before the kernel's headers: musl's yields to none */
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Of linux/tcp.h, which does not go together with netinet/tcp.h; that has no prefix everywhere. */
+#define KEY_OPTION 32 /* TCP_MD5SIG_EXT */
+#define KEY_HAS_PREFIX 1
+struct key {
+    struct sockaddr_storage address;
+    uint8_t flags;
+    uint8_t prefix_bits;
+    uint16_t key_bytes;
+    int index;
+    uint8_t key[80];
+};
+static_assert(sizeof(struct key) == 216, "struct tcp_md5sig");
+
+/** What is kept of a question: two sockets, and whether TCP comes through. */
+enum { WITH_KEY, WITHOUT_KEY, KNOWN };
+enum known { NOTHING, COMES_THROUGH, IS_KEPT_BACK };
+
+union place {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/** A connection on which nothing is sent is asked after a second, three times: its host may have
+ *  been restarted since. */
+#define KEEPALIVE_S 1
+#define KEEPALIVE_TIMES 3
+
+/** Many that wait for the same process; the kernel has a limit of its own. */
+#define CALLS_MAX 4096
+
+/** @param with whom the key is for; NULL: for all of that family */
+static int set_key(int socket, sa_family_t family, const struct sockaddr *with, socklen_t bytes,
+                   const uint8_t key[LANE_WITNESS_KEY_BYTES])
+{
+    struct key option = {
+        .address.ss_family = family,
+        .flags = KEY_HAS_PREFIX,
+        .key_bytes = LANE_WITNESS_KEY_BYTES,
+    };
+
+    if (with != NULL) {
+        memcpy(&option.address, with, bytes);
+        option.prefix_bits = family == AF_INET ? 32 : 128;
+    }
+    memcpy(option.key, key, LANE_WITNESS_KEY_BYTES);
+    int status = setsockopt(socket, IPPROTO_TCP, KEY_OPTION, &option, sizeof option);
+    return status != 0 ? -errno : 0;
+}
+
+static int closed(int socket, int error)
+{
+    close(socket);
+    return error;
+}
+
+int witness_listen(const struct sockaddr *own, socklen_t bytes,
+                   const uint8_t key[LANE_WITNESS_KEY_BYTES])
+{
+    int made = socket(own->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (made < 0) {
+        return -errno;
+    }
+    int status = set_key(made, own->sa_family, NULL, 0, key); /* before anybody can ask */
+    if (status != 0) {
+        return closed(made, status);
+    }
+    if (bind(made, own, bytes) != 0 || listen(made, CALLS_MAX) != 0) {
+        return closed(made, -errno);
+    }
+    return made;
+}
+
+void witness_clear(int socket)
+{
+    int asked = 0;
+
+    for (unsigned i = 0; i < CALLS_MAX && (asked = accept4(socket, NULL, NULL, 0)) >= 0; i++) {
+        close(asked);
+    }
+}
+
+/** @param key NULL: none. @return a socket that asks for a connection; a negative errno. */
+static int ask(const struct sockaddr *own, const struct sockaddr *to, socklen_t bytes,
+               const uint8_t *key)
+{
+    bool v4 = to->sa_family == AF_INET;
+    int made = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (made < 0) {
+        return -errno;
+    }
+    int status = key != NULL
+                     ? set_key(made, to->sa_family, to, bytes, key)
+                     : socket_set(made, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
+    if (status != 0) {
+        return closed(made, status);
+    }
+    (void)socket_set(made, SOL_SOCKET, SO_KEEPALIVE, 1);
+    (void)socket_set(made, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
+    (void)socket_set(made, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_S);
+    (void)socket_set(made, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_TIMES);
+    if (bind(made, own, bytes) != 0) {
+        return closed(made, -errno);
+    }
+    (void)!connect(made, to, bytes); /* what comes of it, witness_state() finds out */
+    return made;
+}
+
+/** Another port of the same host: the same each time, so that a firewall sees no scan. */
+static void change_port(union place *place)
+{
+    in_port_t *port = place->any.sa_family == AF_INET ? &place->v4.sin_port : &place->v6.sin6_port;
+
+    *port = htons((uint16_t)(ntohs(*port) ^ 1u));
+}
+
+int witness_call(const struct sockaddr *own, const struct sockaddr *to, socklen_t bytes,
+                 const uint8_t key[LANE_WITNESS_KEY_BYTES], int called[LANE_WITNESS_CALLS])
+{
+    union place other = {.v6 = {0}};
+
+    memcpy(&other, to, bytes);
+    change_port(&other);
+    called[KNOWN] = NOTHING;
+    called[WITH_KEY] = ask(own, to, bytes, key);
+    if (called[WITH_KEY] < 0) {
+        return called[WITH_KEY];
+    }
+    called[WITHOUT_KEY] = ask(own, &other.any, bytes, NULL);
+    return called[WITHOUT_KEY] < 0 ? closed(called[WITH_KEY], called[WITHOUT_KEY]) : 0;
+}
+
+/** May what has been heard at the socket without a key be the host's own word? By ICMP something
+ *  between us refuses; a host does so by TCP. */
+static enum known hear(int socket)
+{
+    struct pollfd asked = {.fd = socket, .events = POLLOUT};
+    uint8_t control[256];
+    struct msghdr message = {.msg_control = control, .msg_controllen = sizeof control};
+
+    if (poll(&asked, 1, 0) == 0) {
+        return NOTHING;
+    }
+    return recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0 ? COMES_THROUGH
+                                                                      : IS_KEPT_BACK;
+}
+
+/** Was the question with a key refused by something between us? What a host refuses by TCP is not
+ *  signed, and so not heard. */
+static bool is_refused(int socket)
+{
+    int error = socket_take_error(socket);
+
+    return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH ||
+           error == EACCES;
+}
+
+enum lane_witness witness_state(int called[LANE_WITNESS_CALLS])
+{
+    struct pollfd asked = {.fd = called[WITH_KEY], .events = POLLIN | POLLOUT};
+    bool pending = poll(&asked, 1, 0) == 0;
+
+    if (!pending && asked.revents == POLLOUT) {
+        return LANE_WITNESS_PROVES;
+    }
+    if (!pending && called[KNOWN] != IS_KEPT_BACK) {
+        if (!is_refused(called[WITH_KEY])) {
+            return LANE_WITNESS_ENDED;
+        }
+        called[KNOWN] = IS_KEPT_BACK;
+    }
+    if (called[KNOWN] == NOTHING) {
+        called[KNOWN] = (int)hear(called[WITHOUT_KEY]);
+    }
+    return called[KNOWN] == COMES_THROUGH ? LANE_WITNESS_SILENT : LANE_WITNESS_UNKNOWN;
+}
+
+void witness_dismiss(const int called[LANE_WITNESS_CALLS])
+{
+    close(called[WITH_KEY]);
+    close(called[WITHOUT_KEY]);
+}
