@@ -6,7 +6,9 @@
  * A refusal counts that quotes what only those have seen who saw our frames: the key of the
  * connection. Any other just has us ask; then it is forgotten. So does one from where the peer has
  * never answered: another host may have that address, too. Before the peer has answered anywhere,
- * all such places have to refuse.
+ * all such places have to refuse. Where frames are sealed a refusal that counts ends nothing, for
+ * it has no seal: the peer is asked, and its host is not taken at its word any more that it stands
+ * still.
  */
 #include "core/core_internal.h"
 
@@ -170,7 +172,9 @@ static bool may_be_elsewhere(const struct core *core, const struct core_peer *pe
 
 bool core_is_refused(const struct core *core, const struct core_peer *peer, uint64_t now_ns)
 {
-    if (!core_is_suspected(peer)) {
+    bool sealed = peer->seal != NULL && peer->connection.state == CONNECTION_OPEN;
+
+    if (!core_is_suspected(peer) || sealed) {
         return false;
     }
     const struct suspicion *suspicion = &peer->doubt->suspicion;
@@ -189,10 +193,6 @@ static bool is_looked_for(struct core *core, struct core_peer *peer, const struc
            core_leave_memory(core, peer, now_ns);
 }
 
-static void notice_loss(struct core *core, unsigned by, const struct lane_loss *loss,
-                        uint64_t now_ns)
-{
-    for (uint32_t i = 0; i < core->peer_count; i++) {
 /** Is the frame one that has to get there: of an open connection, or the shortest CONNECT that
  * there is? Longer ones are tried to find out what arrives. */
 static bool has_to_arrive(const struct core *core, const struct core_peer *peer,
@@ -228,6 +228,10 @@ static void notice_narrow_way(struct core *core, struct core_peer *peer, unsigne
     }
 }
 
+static void notice_loss(struct core *core, unsigned by, const struct lane_loss *loss,
+                        uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
         if (peer->gone || !paths_is_to(&peer->paths, by, &loss->address)) {
             continue;
@@ -260,13 +264,6 @@ void core_notice_lost(struct core *core, bool costly, uint64_t now_ns)
     }
 }
 
-/** A RESET says that the peer has ended; it was made by who has seen our frames, but who that is
- *  nobody can tell: it is asked. */
-static void suspect_reset(struct core *core, struct core_peer *peer, uint64_t now_ns)
-{
-    suspect(core, peer, PATH_NONE, true, 0, now_ns);
-}
-
 /** @return true: it is this peer that refuses. */
 static bool is_reset_by(struct core *core, uint32_t index, const struct frame *frame,
                         const struct arrival *from, uint64_t now_ns)
@@ -287,7 +284,7 @@ static bool is_reset_by(struct core *core, uint32_t index, const struct frame *f
     }
     if (peer->seal != NULL && peer->connection.state == CONNECTION_OPEN &&
         connection_is_echoed(&peer->connection, frame)) {
-        suspect_reset(core, peer, now_ns); /* it has no seal: anybody may have said so */
+        suspect(core, peer, PATH_NONE, true, 0, now_ns); /* it has no seal: the peer is asked */
         return true;
     }
     if (connection_receive(&peer->connection, frame, 0) != CONNECTION_BROKEN) {

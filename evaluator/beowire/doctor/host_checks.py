@@ -307,6 +307,32 @@ def damage(facts: Facts) -> Finding:
     return ok("damaged frames", "no wrong checksum was counted")
 
 
+def moves(facts: Facts) -> Finding:
+    """Does an address of the network move from one host to another?"""
+    holders: dict[str, list[str]] = {}
+    for line in facts.lines("neighbours"):
+        address, _, mac = line.partition(" ")
+        holders.setdefault(address, []).append(mac)
+    moved = [
+        f"{address} was at {' and at '.join(macs)}"
+        for address, macs in holders.items()
+        if len(macs) > 1
+    ]
+    if moved:
+        return Finding(
+            "moving addresses",
+            State.BAD,
+            f"within two seconds {'; '.join(moved)}",
+            "two hosts have the same address, or one says that it has another's: it reads what is"
+            " sent there, and can end a job (docs/SECURITY.md)",
+            "# have the switch bind addresses to ports (port security, dynamic ARP inspection), and"
+            " jobs seal their frames: `authenticate = true`",
+        )
+    if not holders:
+        return unknown("moving addresses", "`ip neigh` lists no other host")
+    return ok("moving addresses", f"{len(holders)} of other hosts stayed where they were")
+
+
 CHECKS: Sequence[Callable[[Facts], Finding]] = (
     frames,
     firewall,
@@ -317,6 +343,7 @@ CHECKS: Sequence[Callable[[Facts], Finding]] = (
     reading,
     load,
     damage,
+    moves,
     libraries,
     mpis,
     locked_memory,

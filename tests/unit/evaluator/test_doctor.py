@@ -63,6 +63,7 @@ SECTIONS = {
         "Udp6InCsumErrors                \t0",
     ],
     "locked_kib": ["unlimited"],
+    "neighbours": ["192.168.7.12 02:be:00:00:00:02"],
 }
 
 

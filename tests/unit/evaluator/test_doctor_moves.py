@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `beowire doctor` says of addresses that move from one host to another."""
+
+from beowire.doctor import host_checks
+from beowire.doctor.finding import State
+from unit.evaluator.test_doctor import host, judged
+
+
+def test_moves__an_address_is_at_two_hosts() -> None:
+    found = [
+        "10.0.0.7 02:be:00:00:00:07",
+        "10.0.0.7 02:be:00:00:00:66",
+        "10.0.0.8 02:be:00:00:00:08",
+    ]
+    judged(
+        host_checks.moves,
+        host(neighbours=found),
+        State.BAD,
+        "10.0.0.7 was at 02:be:00:00:00:07 and at 02:be:00:00:00:66",
+        "port security",
+    )
+
+
+def test_moves__all_stay() -> None:
+    found = [
+        "10.0.0.7 02:be:00:00:00:07",
+        "10.0.0.8 02:be:00:00:00:07",
+    ]  # one host may have several
+    judged(host_checks.moves, host(neighbours=found), State.OK, "2 of other hosts")
+    judged(host_checks.moves, host(neighbours=[]), State.UNKNOWN, "ip neigh")
