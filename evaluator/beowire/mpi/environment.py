@@ -104,8 +104,7 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
         else {_BTL: os.environ.get(_BTL) or "^uct,tcp"}
     )
     return {
-        # Of cm and ob1 it takes cm, if there is an mtl.
-        "OMPI_MCA_pml": "cm" if is_4 or _numbers(mpi.version) >= _OSC_RDMA_BY_ITSELF else "^ucx",
+        "OMPI_MCA_pml": "cm" if is_4 or _prepares_windows(mpi.version) else "^ucx",
         # Debian's configuration file leaves it out; this says otherwise.
         "OMPI_MCA_mtl": "ofi",
         # The btl is for one-sided operations as puts and gets, and is only used in 4 if the user
@@ -118,8 +117,11 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
     }
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(one) for one in re.findall(r"\d+", version)[:3])
+def _prepares_windows(version: str) -> bool:
+    """Whether this Open MPI 5 has windows with `pml=cm`. `^ucx` also makes it take cm, if there is
+    an mtl, but has it open ob1 as well. A version that is not known is taken for a new one."""
+    numbers = tuple(int(one) for one in re.findall(r"\d+", version)[:3])
+    return not numbers or numbers >= _OSC_RDMA_BY_ITSELF
 
 
 def _listed(name: str) -> str:

@@ -41,6 +41,8 @@ _LIST = "OMPI_MCA_mca_base_env_list"
 
 #: Of an MPI's own installation, which is not ours to say.
 _NOT_OURS = ("I_MPI_ROOT", "LD_LIBRARY_PATH", _LIST)
+#: What would have Open MPI 4 open a second endpoint, which is polled as well.
+_OF_OPEN_MPI_5 = ("OMPI_MCA_btl",)
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def variables(interface: str) -> dict[str, str]:
     for name in KINDS:
         mpi = Installation(name, "", Path("/nowhere/bin/mpirun"), None)
         found |= environment.variables(mpi, "beowire")
-    for name in (*_NOT_OURS, "FI_PROVIDER_PATH"):
+    for name in (*_NOT_OURS, *_OF_OPEN_MPI_5, "FI_PROVIDER_PATH"):
         found.pop(name, None)
     found["I_MPI_FABRICS"] = "shm:ofi"  # whatever it is for who types this
     return found | ({"FI_BEOWIRE_INTERFACE": interface} if interface else {})
