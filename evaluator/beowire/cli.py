@@ -2,6 +2,7 @@
 """The command line: one typer application, one file in `commands/` for each command."""
 
 import contextlib
+import errno
 import importlib
 import io
 import os
@@ -125,6 +126,8 @@ def _run() -> int:
         status = 1
         if _nowhere():
             _say("the working directory has been removed: change to another one")
+        elif error.errno == errno.EBADF:
+            _say("standard output is closed: what should be there is lost")
         else:
             _say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     except Exception as error:
@@ -164,14 +167,16 @@ def _say(message: str) -> None:
 
 
 def _prepare_streams() -> None:
-    """Standard streams that are closed lead nowhere, and no character is too much for the others.
+    """Standard input or error that is closed leads nowhere, what is written to standard output that
+    is closed fails, and no character is too much for the others.
 
     Otherwise the next file that is opened would become standard error.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            way = os.O_RDONLY if name in ("stdin", "stdout") else os.O_WRONLY
+            setattr(sys, name, os.fdopen(os.open(os.devnull, way), mode, encoding="utf-8"))
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
             plain.prepare(stream)

@@ -180,7 +180,11 @@ def test_a_full_disk_behind_the_output__one_line() -> None:
 def test_closed_streams__nothing_lands_in_another_file(tmp_path: Path) -> None:
     done = _beowire(f'cd "{tmp_path}"; exec "$@" 2>&-', "nope")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
-    assert _beowire('exec "$@" >&-', "--help").returncode == 0
+    done = _beowire('exec "$@" >&-', "--help")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "beowire: standard output is closed: what should be there is lost\n",
+    )
 
 
 def test_characters_that_the_terminal_lacks__are_replaced() -> None:
