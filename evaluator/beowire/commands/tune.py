@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from beowire import text_table, tuning
+from beowire import files, text_table, tuning
 from beowire.commands.options import (
     InterfaceOption,
     SshOption,
@@ -119,23 +119,25 @@ def tune(
         )
         launcher = lab_launcher(options)
         where = "in a lab: no real network"
+    # What goes to standard output then is the file, and what people read goes beside it.
+    said = sys.stderr if files.is_standard_output(path) else sys.stdout
     choices = []
     with (
         Interrupts() as interrupts,
         tuning.measuring(launcher, LocalLauncher(), seconds, interrupts, interface) as measure,
     ):
         for choice in tuning.tune(tuning.beside(kept, measure)):
-            print(text_table.for_stream(str(choice), sys.stdout), flush=True)
+            print(text_table.for_stream(str(choice), said), file=said, flush=True)
             choices.append(choice)
     left_out = [choice for choice in choices if choice.left_out]
     if len(left_out) == len(choices):
         raise BeowireError(f"nothing is written: {left_out[0].why}", exit_code=1)
     tuning.write(path, tuning.text_of(choices, where, kept))
     if kept:
-        print(text_table.for_stream(f"kept: {', '.join(kept)}", sys.stdout))
-    print(f"written: {path}")
+        print(text_table.for_stream(f"kept: {', '.join(kept)}", said), file=said)
+    print(f"written: {path}", file=said)
     if hosts is not None:
-        print(f"copy it to each of {hosts}: an endpoint reads the file of its own host")
+        print(f"copy it to each of {hosts}: an endpoint reads the file of its own host", file=said)
     if left_out:
         keys = ", ".join(choice.key for choice in left_out)
         why = left_out[0].why if len(left_out) == 1 else "why is said above and in the file"

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from beowire import tuning
+from beowire import files, tuning
 from beowire.commands import tune
 from beowire.errors import BeowireError
 from beowire.tuning import Choice
@@ -26,7 +26,7 @@ def configured_by_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return path
 
 
-def run(*words: str) -> Exception | None:
+def command() -> typer.Typer:
     app = typer.Typer()
 
     @app.callback()
@@ -34,7 +34,11 @@ def run(*words: str) -> Exception | None:
         pass
 
     tune.register(app)
-    exception = CliRunner().invoke(app, ["tune", *words]).exception
+    return app
+
+
+def run(*words: str) -> Exception | None:
+    exception = CliRunner().invoke(command(), ["tune", *words]).exception
     assert exception is None or isinstance(exception, Exception)
     return exception
 
@@ -75,6 +79,22 @@ def test_tune__keeps_what_it_does_not_measure(
     # What is elsewhere hides nothing.
     assert run("--hosts", "c,d", "--out", str(tmp_path / "elsewhere")) is None
     assert "authenticate" not in (tmp_path / "elsewhere").read_text(encoding="utf-8")
+
+
+def test_tune__the_file_alone_goes_to_standard_output(
+    configured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del configured
+    # A test's standard output is its own, and no descriptor that is handed on.
+    monkeypatch.setattr(files, "is_standard_output", lambda path: path == Path("/dev/stdout"))
+    monkeypatch.setattr(tuning, "check_writable", lambda _: None)
+    monkeypatch.setattr(tuning, "write", lambda _, text: print(text, end=""))
+    result = CliRunner().invoke(command(), ["tune", "--lab", "--out", "/dev/stdout"])
+    assert result.exception is None
+    assert result.stdout == tuning.text_of(
+        [Choice("spin_ns", "4000", "measured")], "in a lab: no real network"
+    )
+    assert result.stderr.endswith("written: /dev/stdout\n")
 
 
 def test_tune__hosts_write_where_endpoints_look(configured: Path) -> None:
