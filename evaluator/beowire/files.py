@@ -47,6 +47,7 @@ _ADVICE = {
     errno.ELOOP: "name the file itself",
     errno.ENOSPC: "make room, or name a file elsewhere",
     errno.EDQUOT: "make room, or name a file elsewhere",
+    errno.EROFS: "name a file elsewhere",
     errno.EBADF: "name a descriptor that is open for writing, or a file",
     errno.EPIPE: "what reads it has ended",
 }
@@ -117,8 +118,8 @@ def refuse_unwritable(path: Path) -> None:
         if found is not None and stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         asked = target.parent if found is None else target
-        if asked.exists() and not os.access(asked, os.W_OK, effective_ids=True):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if asked.exists():
+            _check_access(asked)
     except OSError as error:
         raise BeowireError(f"cannot write {path}: {_reason(path, error)}") from None
 
@@ -259,8 +260,7 @@ def _write_file(target: Path, found: os.stat_result | None, data: bytes) -> None
     if found is None:
         _rename_over(target, data, 0o666, None)
         return
-    if not os.access(target, os.W_OK, effective_ids=True):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    _check_access(target)
     if found.st_nlink > 1 or _has_access_list(target):
         _write_in_place(target, data)
         return
@@ -270,6 +270,14 @@ def _write_file(target: Path, found: os.stat_result | None, data: bytes) -> None
         if error.errno not in _NO_RENAME:
             raise
         _write_in_place(target, data)
+
+
+def _check_access(path: Path) -> None:
+    """OSError if we may not write to it."""
+    if not os.access(path, os.W_OK, effective_ids=True):
+        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+        number = errno.EROFS if read_only else errno.EACCES
+        raise OSError(number, os.strerror(number))
 
 
 def _has_access_list(path: Path) -> bool:

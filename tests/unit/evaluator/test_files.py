@@ -391,6 +391,38 @@ def test_refuse_unwritable__before_a_measurement(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["link"]
 
 
+READ_ONLY = """
+mount -t tmpfs none "$1"; echo before >"$1/file"; mount -o remount,ro "$1"; exec "$2" -c "$3" "$1"
+"""
+ASKS = """
+import sys
+from pathlib import Path
+from beowire import files
+from beowire.errors import BeowireError
+for ask in (files.refuse_unwritable, lambda path: files.write_named(path, "new")):
+    for name in ("file", "new"):
+        try:
+            ask(Path(sys.argv[1], name))
+        except BeowireError as error:
+            print(error)
+"""
+
+
+def test_refuse_unwritable__a_disk_that_is_read_only__also_as_root(tmp_path: Path) -> None:
+    alone = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", READ_ONLY, "sh"]
+    done = subprocess.run(
+        [*alone, str(tmp_path), sys.executable, ASKS],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "evaluator")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    reason = "Read-only file system: name a file elsewhere"
+    said = [f"cannot write {tmp_path / name}: {reason}" for name in ("file", "new")]
+    assert (done.stdout.splitlines(), done.stderr) == ([*said, *said], "")
+
+
 def test_refuse_records__by_whatever_name(tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     record.touch()
