@@ -117,10 +117,16 @@ def run(place: Place, request: Request, interrupts: Interrupts) -> Outcome:
             writer.close()
 
 
-def _before(library: Path) -> str:
-    """The library before those that the user has loaded."""
+def _before(library: Path, scratch: Path) -> str:
+    """The library before those that the user has loaded. The list has no way to say a name with a
+    blank or a colon: there the library gets another."""
+    name = str(library)
+    if any(one in name for one in " :"):
+        link = scratch / library.name
+        link.symlink_to(library)
+        name = str(link)
     own = os.environ.get("LD_PRELOAD", "")
-    return f"{library}:{own}" if own else str(library)
+    return f"{name}:{own}" if own else name
 
 
 @contextmanager
@@ -346,7 +352,7 @@ class _Run:
             with tempfile.TemporaryDirectory(prefix="beowire-apps-") as scratch:
                 words = program.command(Path(scratch))
                 if library is not None:
-                    words = ["env", f"LD_PRELOAD={_before(library)}", *words]
+                    words = ["env", f"LD_PRELOAD={_before(library, Path(scratch))}", *words]
                 with self._place.prepared(
                     self._mpis[mpi], way, self._request.ranks, words, files
                 ) as (command, environment):

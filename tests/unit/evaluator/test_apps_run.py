@@ -67,6 +67,7 @@ class FakePlace:
         self.launcher: Launcher = FakeLauncher()
         self.scripts = scripts
         self.started: list[tuple[str, str]] = []
+        self.loaded: set[tuple[str, ...]] = set()
 
     def used(self, ranks: int) -> Used:
         del ranks
@@ -78,6 +79,10 @@ class FakePlace:
     ) -> Iterator[Prepared]:
         app = Path(program[-3]).name
         self.started.append((app, way.name))
+        for word in program:
+            if word.startswith("LD_PRELOAD="):
+                names = word.removeprefix("LD_PRELOAD=").replace(":", " ").split()
+                self.loaded.add(tuple(os.path.realpath(n) if "/" in n else n for n in names))
         yield ["sh", "-c", self.scripts.get((app, way.name), GOOD)], dict(os.environ)
 
 
@@ -211,6 +216,19 @@ def test_run__each_launch_has_its_parts_and_the_run_who_else_was_there(tmp_path:
     assert parts == {"tcp": (None, None, None), "beowire": (0.2, 2.0, 0.3)}
     assert record.meta.options["nodes"] == ["node0", "node1", "node2"]
     assert record.meta.options["cores"] == 1
+
+
+def test_run__a_library_whose_path_has_a_blank_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "a place" / "libapps-phases.so"
+    library.parent.mkdir()
+    library.touch()
+    monkeypatch.setattr(building, "phases_library", lambda _mpi: library)
+    monkeypatch.setenv("LD_PRELOAD", "libmine.so")
+    place = FakePlace({})
+    measure(tmp_path, place, profile=False)
+    assert place.loaded == {(str(library), "libmine.so")}
 
 
 def test_run__what_the_library_says_is_no_reason_of_a_failure(tmp_path: Path) -> None:
