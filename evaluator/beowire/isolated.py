@@ -23,21 +23,26 @@ _HERE = Path(__file__).resolve()
 
 def command(module: str) -> list[str]:
     """The words that run a module of this package; its arguments follow."""
+    return [*interpreter(), str(_HERE), module]
+
+
+def interpreter() -> list[str]:
+    """The words that start such an interpreter; options, or a file, follow."""
     prefix = sys.pycache_prefix
     cache = [] if prefix is None else ["-X", f"pycache_prefix={prefix}"]
-    return [sys.executable, "-I", *cache, str(_HERE), module]
+    return [sys.executable, "-I", *cache]
 
 
 def restore_environment() -> None:
     """Gives this process the environment of its caller, for the programs that it starts.
 
-    Two have changed that. The interpreter sets LC_CTYPE in the C locale (PEP 538). The shell that
-    runs the script `beowire` drops the names that are none of its own and sets others: the script
-    hands these variables on as they were.
+    Two have changed that: the interpreter, in the C locale, and the shell that runs the script
+    `beowire`, which drops the names that are none of its own and sets others: the script hands
+    these variables on as they were.
     """
-    before = Path("/proc/self/environ").read_bytes()
-    if not any(one.startswith(b"LC_CTYPE=") for one in before.split(b"\0")):
-        os.environb.pop(b"LC_CTYPE", None)
+    from beowire.become import restore_locale  # noqa: PLC0415  # main() says where it is
+
+    restore_locale()
     handed_on = os.environb.pop(b"BEOWIRE_CALLER", b"")
     if not handed_on.startswith(b"."):
         return
@@ -53,10 +58,10 @@ def main() -> None:
     """Becomes the module that the first argument names."""
     if not sys.flags.isolated:
         sys.exit(f"beowire: run it isolated: {sys.executable} -I {_HERE} MODULE")
-    restore_environment()
     root = _HERE.parent.parent
     if str(root) not in sys.path:  # a checkout, whose benchmarks are beside the package's root
         sys.path[:0] = [str(root), str(root.parent)]
+    restore_environment()
     sys.argv[:] = sys.argv[1:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 

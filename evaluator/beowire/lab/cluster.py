@@ -6,7 +6,6 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,7 +145,7 @@ def command_in(node: LabNode, command: Sequence[str], *, pin: bool, die_with: in
 def enter(node: LabNode) -> list[str]:
     """The words that enter a node's namespaces where these are; what enter.py takes follows."""
     holder = [str(node.holder.pid), str(node.holder.start_time)]
-    return [sys.executable, "-I", "-S", str(_ENTER), *holder]
+    return [*isolated.interpreter(), "-S", str(_ENTER), *holder]
 
 
 def relay_counters(lab: LabState) -> RelayCounters | None:

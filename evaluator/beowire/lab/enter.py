@@ -11,7 +11,7 @@ run, 127 it was not found; 125 the node is gone.
 It is a file of its own, run by a fresh interpreter, because a process of several threads may not
 enter a user namespace (numpy starts threads), and because the program then takes the place of
 this process: its exit status, its standard streams and its signals need no passing on.
-It imports nothing of this package, so that it starts in a few milliseconds.
+It imports next to nothing of this package, so that it starts in a few milliseconds.
 """
 
 import ctypes
@@ -20,18 +20,14 @@ import signal
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+from beowire.become import become, refuse
+
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUTS = 0x04000000
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
 _PR_SET_PDEATHSIG = 1
-
-_ENVIRON = Path("/proc/self/environ")
-
-
-def _refuse(code: int, message: str) -> None:
-    print(f"beowire: {message}", file=sys.stderr)
-    sys.exit(code)
 
 
 def _start_time(pid: int) -> int:
@@ -62,39 +58,24 @@ def _die_with(parent: int) -> None:
         sys.exit(125)
 
 
-def _restore_environment() -> None:
-    """Takes back what the interpreter has set in the C locale (PEP 538)."""
-    if "LC_CTYPE" in os.environ and b"\0LC_CTYPE=" not in b"\0" + _ENVIRON.read_bytes():
-        del os.environ["LC_CTYPE"]
-
-
 def main(arguments: list[str]) -> None:
     """Does what the module says; returns never."""
     pid, start_time, cpu, parent, directory, *command = arguments
-    _restore_environment()
     try:
         _join(int(pid), int(start_time))
     except (FileNotFoundError, ProcessLookupError):
-        _refuse(125, "this lab is gone: make one with `beowire lab up`")
+        refuse(125, "this lab is gone: make one with `beowire lab up`")
     except OSError as error:
-        _refuse(125, f"cannot enter the node: {error.strerror}: is it another user's lab?")
+        refuse(125, f"cannot enter the node: {error.strerror}: is it another user's lab?")
     try:
         os.chdir(directory)  # a mount namespace was joined: that led back to /
     except OSError as error:
-        _refuse(126, f"{directory}: {error.strerror}")
+        refuse(126, f"{directory}: {error.strerror}")
     if cpu != "-":
         os.sched_setaffinity(0, {int(cpu)})
     if int(parent) != 0:
         _die_with(int(parent))
-    # Python ignores SIGPIPE and SIGXFSZ; the program should start with what a shell would give it.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    try:
-        os.execvp(command[0], command)
-    except FileNotFoundError:
-        _refuse(127, f"{command[0]}: no such program")
-    except OSError as error:
-        _refuse(126, f"{command[0]}: {error.strerror}")
+    become(command)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ import contextlib
 import math
 import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from beowire import paths
+from beowire import isolated, paths
 from beowire.errors import BeowireError
 from beowire.lab import mpirun
 from beowire.lab.network import NODE_INTERFACE
@@ -68,7 +67,7 @@ class Place(Protocol):
 
 def pinned(program: Sequence[str], cores: Sequence[int]) -> list[str]:
     """The program, each rank of it on the core of its number."""
-    return [sys.executable, "-I", "-S", str(_PIN), ",".join(map(str, cores)), *program]
+    return [*isolated.interpreter(), "-S", str(_PIN), ",".join(map(str, cores)), *program]
 
 
 class LabPlace:
@@ -205,7 +204,7 @@ class HostsPlace:
                 # Others may be able to write there: the name is random, and no link is followed.
                 f"umask 022; {way} yes || {_TELL}; new=$(mktemp {_IT}.XXXXXX)"
                 ' && trap "rm -f \\"$new\\"" EXIT && cat > "$new"'
-                f' && chmod 755 "$new" && mv -f "$new" {_IT}',
+                f' && chmod 755 "$new" && mv -fT "$new" {_IT}',
                 content,
             )
         self._there.add((name, file))

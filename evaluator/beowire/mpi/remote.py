@@ -68,7 +68,9 @@ def _script(mpi: Installation, digest: str) -> str:
         f' new=$(mktemp -d "{BASE}/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
         ' && tar -xf - -C "$new" && cd "$new" || { echo "cache $dir" >&2; exit 1; };'
         f" {compile_} >log 2>&1 || {{ echo failed; cat log; exit 0; }};"
-        ' rm -rf "$dir"; mv "$new" "$dir" || exit 1; fi;'
+        # Another comparison may have made it meanwhile, or may just now.
+        f' [ -f "$dir/{file}" ] || {{ rm -rf "$dir"; mv -T "$new" "$dir" 2>/dev/null; }};'
+        f' [ -f "$dir/{file}" ] || {{ echo "cache $dir" >&2; exit 1; }}; fi;'
         ' echo made; echo "$dir"'
     )
 

@@ -159,6 +159,33 @@ def test_hosts__a_program_below_a_directory_of_everybody(
     assert (owners, program.stat().st_uid) == ([0, 65534], 0)
 
 
+def test_hosts__nothing_is_put_into_a_directory_of_the_programs_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(b"right")
+
+    def run(_: object, __: str, script: str, data: bytes = b"") -> str:
+        if "mktemp" not in script:
+            program.unlink()
+            program.mkdir()
+        done = subprocess.run(["sh", "-c", script], input=data, capture_output=True, check=False)
+        if "mktemp" in script and done.returncode != 0:
+            raise BeowireError(done.stderr.decode())
+        return done.stdout.decode()
+
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("beowire.launch.ssh.SshHosts.run", run)
+    mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
+    place = HostsPlace(SshLauncher("alpha,beta"))
+    with (
+        pytest.raises(BeowireError, match="directory"),
+        place.prepared(mpi, Way("tcp", {}), 2, ["x"], [program]),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == [program] and not list(program.iterdir())
+
+
 def test_hosts__memory_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     place = HostsPlace(SshLauncher("alpha,beta"))

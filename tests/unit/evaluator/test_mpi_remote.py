@@ -68,6 +68,18 @@ def test_compiled__again_when_the_wrapper_there_has_changed(tmp_path: Path, host
     assert remote.compiled(host, NODE, mpi(tmp_path, f"{compiles} # newer")) != first
 
 
+def test_compiled__what_another_has_made_meanwhile_is_taken(tmp_path: Path, host: Any) -> None:
+    made = tmp_path / "made"
+    other = f'while read -r file; do mkdir "${{file%/*}}"; echo other >"$file"; done <{made}'
+    there = mpi(tmp_path, f'for last; do :; done; echo >"$last"; [ ! -e {made} ] || {other}')
+    folder = remote.compiled(host, NODE, there)
+    folder.rename(tmp_path / "first")
+    made.write_text(f"{folder / drivers.file(there)}\n")
+    assert remote.compiled(host, NODE, there) == folder
+    assert (folder / drivers.file(there)).read_text() == "other\n"
+    assert [one.name for one in folder.parent.iterdir()] == [folder.name]
+
+
 def test_compiled__what_comes_with_the_mpi_beside_it(tmp_path: Path, host: Any) -> None:
     there = mpi(tmp_path, 'ls */table.c | grep . && for last; do :; done; echo >"$last"')
     other = remote.compiled(host, NODE, replace(there, part="shmem"))
