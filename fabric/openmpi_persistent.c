@@ -43,6 +43,16 @@ struct pml {
     isend_init_fn *isend_init;
 };
 
+/** Of opal/mca/mca.h: how what has been chosen begins. */
+struct component {
+    int interface[3];
+    char project[16];
+    int project_version[3];
+    char type[32];
+    int version[3];
+    char name[64];
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static isend_init_fn *faulty;
 
@@ -76,19 +86,11 @@ static bool is_byte(const struct datatype *datatype)
            (datatype->flags & (CONTIGUOUS | NO_GAPS)) == (CONTIGUOUS | NO_GAPS);
 }
 
-/** Is this function one of pml/cm? */
-static bool is_of_cm(isend_init_fn *function)
+/** Has pml/cm been chosen? Its code is in a file of its own, or in the library. */
+static bool is_cm(const struct component *chosen)
 {
-    static const char file[] = "/mca_pml_cm.so";
-    Dl_info info = {0};
-    void *address = *(void **)&function;
-
-    if (address == NULL || dladdr(address, &info) == 0 || info.dli_fname == NULL) {
-        return false;
-    }
-    size_t length = strlen(info.dli_fname);
-    return length >= sizeof file - 1 &&
-           strcmp(info.dli_fname + length - (sizeof file - 1), file) == 0;
+    return chosen != NULL && strncmp(chosen->type, "pml", sizeof chosen->type) == 0 &&
+           strncmp(chosen->name, "cm", sizeof chosen->name) == 0;
 }
 
 void openmpi_mend_persistent_sends(void)
@@ -104,7 +106,9 @@ void openmpi_mend_persistent_sends(void)
     }
     struct pml *pml = symbol_of(library, "mca_pml");
     pthread_mutex_lock(&lock);
-    if (pml != NULL && is_byte(symbol_of(library, "ompi_mpi_byte")) && is_of_cm(pml->isend_init)) {
+    if (pml != NULL && pml->isend_init != NULL && pml->isend_init != isend_init &&
+        is_byte(symbol_of(library, "ompi_mpi_byte")) &&
+        is_cm(symbol_of(library, "mca_pml_base_selected_component"))) {
         faulty = pml->isend_init;
         pml->isend_init = isend_init;
     }

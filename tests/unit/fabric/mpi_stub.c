@@ -9,6 +9,7 @@ static const char *said = "";
 
 struct mpi_stub_pml mca_pml;
 struct mpi_stub_datatype ompi_mpi_byte;
+struct mpi_stub_component mca_pml_base_selected_component;
 
 void mpi_stub_says(const char *version)
 {

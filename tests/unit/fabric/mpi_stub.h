@@ -25,13 +25,17 @@ struct mpi_stub_pml {
     mpi_stub_isend_init *isend_init;
 };
 
+struct mpi_stub_component {
+    char others[40];
+    char type[32];
+    int version[3];
+    char name[64];
+};
+
 /** What the library has under these names. */
 extern struct mpi_stub_pml mca_pml;
 extern struct mpi_stub_datatype ompi_mpi_byte;
-
-/** Of mca_pml_cm.so: what makes the address of the buffer the request, and returns the tag. Where a
- *  program names a function of a library, it may have the address of a place of its own. */
-mpi_stub_isend_init *cm_stub_isend_init(void);
+extern struct mpi_stub_component mca_pml_base_selected_component;
 
 /** From now on MPI_Get_library_version() of this process says so. */
 void mpi_stub_says(const char *version);
