@@ -131,7 +131,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         endpoint->core.options.limits = NULL; /* they were copied, and do not outlive this call */
     }
     if (status != 0) {
-        lanes_close(&core_options.lanes);
+        lanes_close(&core_options.lanes, true);
         trace_file_discard(&endpoint->trace);
         return status;
     }
@@ -142,9 +142,8 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     return 0;
 }
 
-/** Takes back what set_up() made. `close_lanes` is lanes_close() or lanes_abandon(). */
-static void take_down(struct beowire_endpoint *endpoint,
-                      void (*close_lanes)(struct path_lanes *lanes))
+/** Takes back what set_up() made. @param is_child fork() has made this process. */
+static void take_down(struct beowire_endpoint *endpoint, bool is_child)
 {
     struct path_lanes lanes = endpoint->core.options.lanes;
 
@@ -153,7 +152,7 @@ static void take_down(struct beowire_endpoint *endpoint,
     stats_close(&endpoint->stats);
     core_close(&endpoint->core);
     trace_file_close(&endpoint->trace);
-    close_lanes(&lanes);
+    lanes_close(&lanes, !is_child);
 }
 
 int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint)
@@ -183,7 +182,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
         status = own_keeper(opened, read.progress);
         if (status != 0) {
             trace_file_discard(&opened->trace);
-            take_down(opened, lanes_close);
+            take_down(opened, false);
         }
     }
     if (status != 0) {
@@ -243,7 +242,7 @@ static void abandon(struct beowire_endpoint *endpoint)
 {
     keeper_abandon(&endpoint->keeper);
     if (turn_is_free(&endpoint->turn)) {
-        take_down(endpoint, lanes_abandon);
+        take_down(endpoint, true);
     }
     handle_give(endpoint);
 }
@@ -267,7 +266,7 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
         status = -ETIMEDOUT;
     }
     say_goodbye(endpoint, linger_ns);
-    take_down(endpoint, lanes_close);
+    take_down(endpoint, false);
     handle_give(endpoint);
     return status;
 }

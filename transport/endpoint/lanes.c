@@ -294,13 +294,13 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
         status = missing->at[0].status;
     }
     if (status != 0) {
-        lanes_close(lanes);
+        lanes_close(lanes, true);
         return status;
     }
     find_networks(&interfaces, lanes);
     status = choose_number(number);
     if (status != 0) {
-        lanes_close(lanes);
+        lanes_close(lanes, true);
     }
     return status;
 }
@@ -362,26 +362,18 @@ static void close_together(int *sockets, unsigned count)
     }
 }
 
-void lanes_close(struct path_lanes *lanes)
+void lanes_close(struct path_lanes *lanes, bool together)
 {
     int slow[LANES_MAX * LANE_SLOW_SOCKETS_MAX];
     unsigned count = 0;
 
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (lane->operations->part_with != NULL) {
+        if (together && lane->operations->part_with != NULL) {
             count += lane->operations->part_with(lane, &slow[count]);
         }
         lane->operations->close(lane);
     }
     close_together(slow, count);
-    lanes->count = 0;
-}
-
-void lanes_abandon(struct path_lanes *lanes)
-{
-    for (unsigned i = 0; i < lanes->count; i++) {
-        lanes->lanes[i]->operations->close(lanes->lanes[i]);
-    }
     lanes->count = 0;
 }

@@ -33,11 +33,10 @@ void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us);
  * of the host; yes if the list is none that lanes_open() takes. */
 bool lanes_need_interface(const char *list);
 
-/** Closes all lanes. Starts threads that end before it returns, and have no signals delivered. */
-void lanes_close(struct path_lanes *lanes);
-
-/** The same in a child of fork(), which may not start threads. The parent has the sockets open, so
- *  the kernel waits for none of them. */
-void lanes_abandon(struct path_lanes *lanes);
+/** Closes all lanes.
+ *  @param together by threads, which end before this returns, and have no signals delivered. A
+ * child of fork() may not start threads; but its parent has the sockets open, so the kernel waits
+ * for none of them. */
+void lanes_close(struct path_lanes *lanes, bool together);
 
 #endif /* BEOWIRE_ENDPOINT_LANES_H */

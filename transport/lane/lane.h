@@ -156,9 +156,9 @@ enum lane_host {
 
 struct lane;
 
-/** Of one lane: those of packet(7). To close one the kernel waits for a grace period of RCU (some
- *  15 ms), for one with a ring twice. */
-#define LANE_SLOW_SOCKETS_MAX 2
+/** Of one lane: those of packet(7), and an XDP one. To close one the kernel waits for a grace
+ * period of RCU (some 15 ms), for one with a ring of packet(7) twice. */
+#define LANE_SLOW_SOCKETS_MAX 3
 
 struct lane_operations {
     /** Writes into our own address what others need to reach us here. */

@@ -288,7 +288,7 @@ void packet_take_down(struct packet_lane *packet)
     }
 }
 
-static unsigned packet_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX])
+unsigned packet_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX])
 {
     return part_with(packet_of(lane), sockets);
 }

@@ -63,6 +63,7 @@ int packet_status(struct lane *lane);
 void packet_publish(const struct lane *lane, struct address_layout *address);
 int packet_reach(struct lane *lane, const struct address_layout *address, struct lane_address *to);
 void packet_busy_poll(struct lane *lane, uint32_t time_us, int by);
+unsigned packet_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX]);
 
 /** As `explain` in lane_type.h, of what all lanes with packet(7) sockets need. */
 bool packet_explain(int status, const struct lane_opening *opening, char *text, size_t bytes);

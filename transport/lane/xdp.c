@@ -124,6 +124,15 @@ static void give_up(struct xdp_lane *xdp)
     free(xdp);
 }
 
+/** The program goes on with the socket until close(), which comes before the socket's end. */
+static unsigned xdp_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX])
+{
+    unsigned count = packet_part_with(lane, sockets);
+
+    sockets[count++] = xdp_socket_part_with(&xdp_of(lane)->socket);
+    return count;
+}
+
 static void xdp_close(struct lane *lane)
 {
     give_up(xdp_of(lane));
@@ -139,6 +148,7 @@ static const struct lane_operations xdp_operations = {
     .busy_poll = xdp_busy_poll,
     .descriptor = xdp_descriptor,
     .other_descriptor = xdp_other_descriptor,
+    .part_with = xdp_part_with,
     .close = xdp_close,
 };
 

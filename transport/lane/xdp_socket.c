@@ -240,6 +240,14 @@ static void unmap(struct xdp_ring *ring)
     *ring = (struct xdp_ring){0};
 }
 
+int xdp_socket_part_with(struct xdp_socket *xdp)
+{
+    int socket = xdp->socket;
+
+    xdp->socket = -1;
+    return socket;
+}
+
 void xdp_socket_close(struct xdp_socket *xdp)
 {
     unmap(&xdp->fill);

@@ -62,6 +62,9 @@ void xdp_socket_release(struct xdp_socket *xdp);
 /** Frames that found no room since this was last called. */
 uint64_t xdp_socket_drops(struct xdp_socket *xdp);
 
+/** Gives the socket away: the caller closes it, and calls xdp_socket_close() as well. */
+int xdp_socket_part_with(struct xdp_socket *xdp);
+
 void xdp_socket_close(struct xdp_socket *xdp);
 
 #endif /* BEOWIRE_LANE_XDP_SOCKET_H */

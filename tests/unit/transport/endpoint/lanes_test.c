@@ -58,7 +58,7 @@ static int status_of(const char *interface, const char *wanted)
     int status = try_open(interface, wanted, &lanes);
 
     if (status == 0) {
-        lanes_close(&lanes);
+        lanes_close(&lanes, true);
     }
     assert_int_equal(lanes.count, 0);
     return status;
@@ -79,7 +79,7 @@ static void check(const char *interface, const char *wanted, const char *expecte
                        lane->name, lane->rail);
     }
     assert_string_equal(text, expected);
-    lanes_close(&lanes);
+    lanes_close(&lanes, true);
 }
 
 static void lanes_open__all_that_there_are(void **state)
@@ -115,7 +115,7 @@ static void lanes_open__names_them(void **state)
     for (unsigned i = 0; i < lanes.count; i++) {
         assert_string_equal(lanes.lanes[i]->name, expected[i]);
     }
-    lanes_close(&lanes);
+    lanes_close(&lanes, true);
 }
 
 /** What tells peers of the end of this process is opened last, and so closed before what takes long
@@ -146,7 +146,7 @@ static void lanes_open__each_is_what_it_is_called(void **state)
             assert_int_equal(own, all[i].kind);
             assert_int_equal(lane->of_host, all[i].of == LANE_OF_HOST);
             assert_int_equal(strchr(lane->name, '/') == NULL, lane->of_host);
-            lanes_close(&lanes);
+            lanes_close(&lanes, true);
         }
         most += all[i].of;
     }
@@ -172,7 +172,7 @@ static void lanes_open__udp_after_all_others(void **state)
         int descriptor = lanes.lanes[i]->operations->descriptor(lanes.lanes[i]);
         assert_true(lanes.lanes[i]->kind == LANE_UDP || descriptor < first_udp);
     }
-    lanes_close(&lanes);
+    lanes_close(&lanes, true);
 }
 
 static void lanes_open__bad_lists(void **state)
@@ -263,7 +263,7 @@ static void lanes_open__tipc_on_request_only(void **state)
     assert_int_equal(missing.at[0].status, status);
     assert_int_equal(try_open("end0", NULL, &lanes), 0);
     assert_int_equal(missing.count, 0);
-    lanes_close(&lanes);
+    lanes_close(&lanes, true);
 }
 
 /** In place of packet, by those who asked for it and may; on one interface by one endpoint. */
@@ -295,7 +295,7 @@ static void lanes_open__xdp_in_place_of_packet(void **state)
     assert_string_equal(missing.at[0].name, "xdp/end0");
     assert_int_equal(missing.at[0].status, -EUSERS);
     assert_non_null(strstr(missing.at[0].reason, "has it"));
-    lanes_close(&holder);
+    lanes_close(&holder, true);
 }
 
 /** It takes an RDMA device over the interface, which a virtual one has not, or a build that knows
@@ -351,10 +351,10 @@ static void lanes_open__a_number_for_ethernet_frames_is_nobody_elses(void **stat
     uint16_t other = 0;
     assert_int_equal(try_number("end1", "packet", &second, &other), 0);
     assert_int_not_equal(other, number);
-    lanes_close(&second);
-    lanes_close(&first);
+    lanes_close(&second, true);
+    lanes_close(&first, true);
     assert_int_equal(try_number("end1", "packet", &second, &taken), 0);
-    lanes_close(&second);
+    lanes_close(&second, true);
 }
 
 /** UDP has ports, and shared memory sockets. */
@@ -370,14 +370,14 @@ static void lanes_open__other_lanes_need_no_number(void **state)
         struct path_lanes lanes[2] = {{.count = 0}, {.count = 0}};
         assert_int_equal(try_number("end0", wanted[i], &lanes[0], &number), 0);
         assert_int_equal(try_number("end0", wanted[i], &lanes[1], &number), 0);
-        lanes_close(&lanes[0]);
-        lanes_close(&lanes[1]);
+        lanes_close(&lanes[0], true);
+        lanes_close(&lanes[1], true);
         uint16_t any = 0;
         assert_int_equal(try_number("end0", wanted[i], &lanes[0], &any), 0);
         assert_int_not_equal(any, 0);
-        lanes_close(&lanes[0]);
+        lanes_close(&lanes[0], true);
     }
-    lanes_close(&holder);
+    lanes_close(&holder, true);
 }
 
 /** @return why this lane is missing, 0: it is not. */
@@ -399,7 +399,7 @@ static void lanes_open__says_what_is_missing(void **state)
     assert_int_equal(try_open("lo,end0", NULL, &lanes[0]), 0);
     assert_int_equal(missing.count, 1);
     assert_int_equal(missing_status("tso/lo"), -EADDRNOTAVAIL);
-    lanes_close(&lanes[0]);
+    lanes_close(&lanes[0], true);
     for (unsigned i = 0; i < 9; i++) {
         uint16_t number = 0;
         assert_int_equal(try_number("end0", NULL, &lanes[i], &number), 0);
@@ -407,7 +407,7 @@ static void lanes_open__says_what_is_missing(void **state)
     }
     assert_int_equal(missing_status("tso/end0"), -EUSERS);
     for (unsigned i = 0; i < 9; i++) {
-        lanes_close(&lanes[i]);
+        lanes_close(&lanes[i], true);
     }
 }
 
@@ -489,7 +489,7 @@ static void lanes_open__no_stranger_takes_numbers_or_places(void **state)
         assert_int_equal(try_number("end0", NULL, &lanes, &number), 0);
         assert_int_equal(lanes.count, 4);
         assert_int_equal(missing.count, 0);
-        lanes_close(&lanes);
+        lanes_close(&lanes, true);
     }
     close(told[0]);
     assert_int_equal(kill(stranger, SIGKILL), 0);
@@ -583,11 +583,11 @@ static void lanes_busy_poll__all_sockets(void **state)
     }
     lanes_busy_poll(&lanes, 0);
     assert_int_equal(busy_poll_us_of(lanes.lanes[2]), 0);
-    lanes_close(&lanes);
+    lanes_close(&lanes, true);
 }
 
-/** Of the sockets of packet(7) that lanes_close() is expected to close, how many are being closed
- * at once; each close waits for the others. */
+/** Of the sockets of packet(7) and of AF_XDP that lanes_close() is expected to close, how many are
+ * being closed at once; each close waits for the others. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -623,24 +623,40 @@ int __wrap_close(int descriptor) /* NOLINT */
 
     if (meeting.expected > 0 &&
         getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 &&
-        domain == AF_PACKET) {
+        (domain == AF_PACKET || domain == AF_XDP)) {
         meet();
     }
     return __real_close(descriptor);
 }
 
-/** The kernel waits for each of them: a ring's, that of the number, and one of `tso` a rail. */
-static void lanes_close__slow_sockets_all_at_once(void **state)
+static void check_closing(const char *wanted, unsigned slow)
 {
     struct path_lanes lanes = {.count = 0};
 
-    (void)state;
-    assert_int_equal(try_open("end0,end1", "packet,tso,udp", &lanes), 0);
+    assert_int_equal(try_open("end0,end1", wanted, &lanes), 0);
     assert_int_equal(lanes.count, 6);
-    meeting.expected = 5;
-    lanes_close(&lanes);
+    meeting.expected = slow;
+    lanes_close(&lanes, true);
     assert_int_equal(meeting.inside, meeting.expected);
-    meeting.expected = 0;
+    meeting.expected = meeting.inside = 0;
+}
+
+/** The kernel waits for each of them: a ring's, that of the number, and one of `tso` a rail. */
+static void lanes_close__slow_sockets_all_at_once(void **state)
+{
+    (void)state;
+    check_closing("packet,tso,udp", 5);
+}
+
+/** And that of AF_XDP, which each lane xdp has beside these. */
+static void lanes_close__those_of_xdp_with_them(void **state)
+{
+    (void)state;
+    int status = status_of("end0", "xdp");
+    if (status == -EPERM || status == -EAFNOSUPPORT) { /* in a user namespace; an older kernel */
+        skip();
+    }
+    check_closing("xdp,packet,tso,udp", 7);
 }
 
 int main(int argc, char **argv)
@@ -667,6 +683,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_missing_lane__names_it_and_says_why),
         cmocka_unit_test(lanes_busy_poll__all_sockets),
         cmocka_unit_test(lanes_close__slow_sockets_all_at_once),
+        cmocka_unit_test(lanes_close__those_of_xdp_with_them),
         cmocka_unit_test(lanes_open__without_privilege),
     };
 

@@ -368,6 +368,34 @@ static void xdp_lane__killed_process_leaves_no_program(void **state)
     close_lane(open_xdp("end1", 1)); /* and the queue is free, too */
 }
 
+static unsigned open_files(void)
+{
+    unsigned count = 0;
+
+    for (int file = 0; file < 100; file++) {
+        count += fcntl(file, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+/** Its own, and those of the packet lane that it is as well: others' close with them. */
+static void part_with__all_that_are_slow_to_close(void **state)
+{
+    unsigned before = open_files();
+    struct lane *lane = open_xdp("end1", 1);
+    int sockets[LANE_SLOW_SOCKETS_MAX];
+
+    (void)state;
+    assert_non_null(lane->operations->part_with);
+    unsigned count = lane->operations->part_with(lane, sockets);
+    assert_int_equal(count, 2); /* no number is reserved */
+    close_lane(lane);
+    assert_int_equal(open_files(), before + count);
+    while (count > 0) {
+        assert_int_equal(close(sockets[--count]), 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +411,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(xdp_lane_open__leaves_no_number),
         cmocka_unit_test(xdp_lane_open__an_interface_is_no_use),
         cmocka_unit_test(explain__in_words_that_help),
+        cmocka_unit_test(part_with__all_that_are_slow_to_close),
         cmocka_unit_test(xdp_lane__killed_process_leaves_no_program),
     };
 
