@@ -98,6 +98,20 @@ static void core_write_checksums__of_all_that_is_said(void **state)
     assert_true(said >= 3);
 }
 
+static void core_write_checksums__does_not_look_at_data_that_needs_none(void **state)
+{
+    const struct lane lane = {.needs_checksum = false};
+    struct frame_data head = frame_encode_data(1, 2, 3);
+    const struct frame_data before = head;
+    /* The second is at no address. */
+    const struct lane_outgoing frames[] = {{.head = (uint8_t *)&head, .head_bytes = sizeof head},
+                                           {.head = NULL, .head_bytes = sizeof head}};
+
+    (void)state;
+    core_write_checksums(&lane, frames, 2);
+    assert_memory_equal(&head, &before, sizeof head);
+}
+
 /** An endpoint that is older sees nothing of it. */
 static void core_write_checksums__not_to_one_who_does_not_know_them(void **state)
 {
@@ -220,6 +234,7 @@ int main(void)
         STRANGER_TEST(core_begin_checksums__if_both_offer_them),
         STRANGER_TEST(core_begin_checksums__not_where_frames_are_sealed),
         STRANGER_TEST(core_write_checksums__of_all_that_is_said),
+        cmocka_unit_test(core_write_checksums__does_not_look_at_data_that_needs_none),
         STRANGER_TEST(core_write_checksums__not_to_one_who_does_not_know_them),
         STRANGER_TEST(core_receive_frame__damaged_ones_are_dropped),
         STRANGER_TEST(core_receive_frame__without_a_checksum),
