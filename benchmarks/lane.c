@@ -11,9 +11,10 @@
  * frames: short frames one way, 32 in a call; "mixed" ones differ in length.
  * cost: both ends in one process and on one core, in turns: the median time that a send(), and the
  *     receive() of what it sent, take a frame. Nothing else on the machine disturbs a median much,
- *     and the slower of both bounds the rate of bulk data.
+ *     and the slower of both bounds the rate of bulk data. And what the checksum of one takes.
  */
 #include "frame/address_layout.h"
+#include "frame/crc32c.h"
 #include "frame/frame.h"
 #include "lane/packet.h"
 #include "lane/udp.h"
@@ -471,6 +472,28 @@ static void *make_data(uint8_t filling)
     return data;
 }
 
+/** What the checksum of such a frame takes beside that, at either end. */
+static void measure_checksum(const uint8_t *source, uint32_t payload_bytes, const char *means,
+                             uint32_t (*add)(uint32_t state, const void *data, size_t bytes))
+{
+    enum { ROUNDS = 4001, FRAMES = 16 };
+    static uint64_t took_ns[ROUNDS];
+    const uint32_t bytes = FRAMES * payload_bytes;
+    uint32_t state = CRC32C_BEGIN;
+    uint32_t offset = 0;
+
+    for (unsigned round = 0; round < ROUNDS; round++, offset += bytes) {
+        offset = offset + bytes <= MESSAGE_BYTES ? offset : 0;
+        uint64_t begin_ns = now_ns();
+        for (unsigned i = 0; i < FRAMES; i++) {
+            state = add(state, source + offset + i * payload_bytes, payload_bytes);
+        }
+        took_ns[round] = now_ns() - begin_ns;
+    }
+    (void)printf("  checksum (%s) of %4u bytes: %6.0f ns (%08x)\n", means, payload_bytes,
+                 median(took_ns, ROUNDS) / FRAMES, state);
+}
+
 /** Both lanes in this process. */
 static void measure_costs(const char *kind, int mtu, int here, int far)
 {
@@ -497,6 +520,8 @@ static void measure_costs(const char *kind, int mtu, int here, int far)
             measure_cost(&a, &b, &costs[i], source, target);
         }
     }
+    measure_checksum(source, full, crc32c_means(), crc32c_add);
+    measure_checksum(source, full, "streams", crc32c_add_by_streams);
     a.lane->operations->close(a.lane);
     b.lane->operations->close(b.lane);
 }

@@ -26,7 +26,7 @@ PURE_HEADERS = {
     *("assert.h", "ctype.h", "endian.h", "errno.h", "inttypes.h", "limits.h", "stdarg.h"),
     *("stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h"),
     "sodium.h",  # hashes and ciphers
-    *("arm_acle.h", "arm_neon.h", "nmmintrin.h", "wmmintrin.h"),  # instructions
+    *("arm_acle.h", "arm_neon.h", "immintrin.h"),  # instructions
     "sys/auxv.h",  # which of them the processor has
     "sys/mman.h",  # memory that is made at the beginning
 }

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#include <nmmintrin.h>
-#include <wmmintrin.h>
+#include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_acle.h>
 #include <arm_neon.h>
@@ -191,6 +190,68 @@ WITH_INSTRUCTIONS static uint32_t add_by_instructions(uint32_t state, const uint
 
 #endif
 
+#if defined(__x86_64__)
+
+/** Shorter pieces are added as fast by streams, and do without the widest registers. */
+#define FOLDED_BYTES_MIN 1024
+
+/** What is folded at once: four registers. */
+#define FOLDED_WORDS 32
+#define REGISTERS 4
+
+#define WITH_WIDE_INSTRUCTIONS __attribute__((target("sse4.2,pclmul,avx512f,vpclmulqdq")))
+
+/** Both factors that move a piece so many words on: of its first word, and of its second. */
+WITH_WIDE_INSTRUCTIONS static inline __m512i move_by(unsigned words)
+{
+    return _mm512_broadcast_i32x4(_mm_set_epi64x(powers[words], powers[words + 1]));
+}
+
+/** Each 16 bytes of a piece, moved on, and what is there. */
+WITH_WIDE_INSTRUCTIONS static inline __m512i fold(__m512i piece, __m512i by, __m512i there)
+{
+    return _mm512_xor_si512(_mm512_xor_si512(_mm512_clmulepi64_epi128(piece, by, 0x00),
+                                             _mm512_clmulepi64_epi128(piece, by, 0x11)),
+                            there);
+}
+
+/** Folds four registers of data over the four behind them, until they are the last; the remainder
+ * of what is left is that of all of it (Gopal and others, "Fast CRC Computation for Generic
+ *  Polynomials Using PCLMULQDQ Instruction", Intel, 2009). */
+WITH_WIDE_INSTRUCTIONS __attribute__((noinline)) static uint32_t
+add_folded(uint32_t state, const uint8_t *data, size_t bytes)
+{
+    const __m512i by_all = move_by(FOLDED_WORDS);
+    const __m512i by_one = move_by(FOLDED_WORDS / REGISTERS);
+    const uint8_t *end = data + bytes / (FOLDED_WORDS * WORD) * (FOLDED_WORDS * WORD);
+    __m512i pieces[REGISTERS] = {_mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state))};
+    uint8_t left[sizeof(__m512i)];
+
+    for (unsigned i = 0; i < REGISTERS; i++) {
+        pieces[i] = _mm512_xor_si512(pieces[i], _mm512_loadu_si512(data + i * sizeof left));
+    }
+    for (data += FOLDED_WORDS * WORD; data < end; data += FOLDED_WORDS * WORD) {
+        for (unsigned i = 0; i < REGISTERS; i++) {
+            pieces[i] = fold(pieces[i], by_all, _mm512_loadu_si512(data + i * sizeof left));
+        }
+    }
+    for (unsigned i = 1; i < REGISTERS; i++) {
+        pieces[i] = fold(pieces[i - 1], by_one, pieces[i]);
+    }
+    _mm512_storeu_si512(left, pieces[REGISTERS - 1]);
+    _mm256_zeroupper(); /* the kernel need not keep what is not there */
+    state = add_by_instructions(0, left, sizeof left);
+    return add_by_instructions(state, data, bytes % (FOLDED_WORDS * WORD));
+}
+
+WITH_INSTRUCTIONS static uint32_t add_by_folding(uint32_t state, const uint8_t *data, size_t bytes)
+{
+    return bytes >= FOLDED_BYTES_MIN ? add_folded(state, data, bytes)
+                                     : add_by_instructions(state, data, bytes);
+}
+
+#endif
+
 #if defined(__aarch64__)
 
 /** Of processors without PMULL (Cortex-A72 of the Raspberry Pi 4): one stream. */
@@ -212,6 +273,8 @@ __attribute__((target("+crc"))) static uint32_t add_by_crc_alone(uint32_t state,
  */
 
 static uint32_t (*add)(uint32_t state, const uint8_t *data, size_t bytes) = add_by_table;
+static uint32_t (*add_without_width)(uint32_t state, const uint8_t *data,
+                                     size_t bytes) = add_by_table;
 static const char *means = "table";
 
 /** Once, before anything else runs: so nobody has to ask whether it was done. */
@@ -220,14 +283,20 @@ __attribute__((constructor)) static void choose(void)
 #if defined(WITH_INSTRUCTIONS)
     if (has_instructions()) {
         fill_powers();
-        add = add_by_instructions;
+        add = add_without_width = add_by_instructions;
         means = MEANS;
+#if defined(__x86_64__)
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq")) {
+            add = add_by_folding;
+            means = "avx512";
+        }
+#endif
         return;
     }
 #endif
 #if defined(__aarch64__)
     if ((getauxval(AT_HWCAP) & HAS_CRC32) != 0) {
-        add = add_by_crc_alone;
+        add = add_without_width = add_by_crc_alone;
         means = "armv8 without pmull";
         return;
     }
@@ -238,6 +307,11 @@ __attribute__((constructor)) static void choose(void)
 uint32_t crc32c_add(uint32_t state, const void *data, size_t bytes)
 {
     return add(state, data, bytes);
+}
+
+uint32_t crc32c_add_by_streams(uint32_t state, const void *data, size_t bytes)
+{
+    return add_without_width(state, data, bytes);
 }
 
 const char *crc32c_means(void)

@@ -12,7 +12,8 @@
  * library is loaded. An instruction takes three cycles and one may begin in each, so long pieces
  * are divided into three streams, whose sums are then combined by a carry-less multiplication (V.
  * Gopal and others, "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel,
- * 2011).
+ * 2011). Where a register of 64 bytes can be multiplied at once (AVX-512 with VPCLMULQDQ), pieces
+ * of a kilobyte are folded, twice as many bytes a cycle.
  *
  * Pure. Thread-safe.
  */
@@ -32,7 +33,10 @@ uint32_t crc32c_add(uint32_t state, const void *data, size_t bytes);
 /** The same by tables, whatever the processor has: for tests. Not thread-safe at its first call. */
 uint32_t crc32c_add_by_table(uint32_t state, const void *data, size_t bytes);
 
-/** What crc32c_add() uses: "sse4.2", "armv8", "armv8 without pmull" or "table". */
+/** The same as on a processor that cannot fold: for tests. */
+uint32_t crc32c_add_by_streams(uint32_t state, const void *data, size_t bytes);
+
+/** What crc32c_add() uses: "avx512", "sse4.2", "armv8", "armv8 without pmull" or "table". */
 const char *crc32c_means(void);
 
 #endif /* BEOWIRE_FRAME_CRC32C_H */

@@ -66,8 +66,9 @@ static void crc32c_add__as_by_table_whatever_the_length_and_place(void **state)
     for (size_t bytes = 0; bytes < BYTES; bytes += bytes < 400 ? 1 : 97) {
         for (size_t at = 0; at < 8; at += bytes < 400 ? 1 : 5) {
             uint32_t state_before = (uint32_t)(bytes * 2654435761u);
-            assert_int_equal(crc32c_add(state_before, data + at, bytes),
-                             crc32c_add_by_table(state_before, data + at, bytes));
+            uint32_t expected = crc32c_add_by_table(state_before, data + at, bytes);
+            assert_int_equal(crc32c_add(state_before, data + at, bytes), expected);
+            assert_int_equal(crc32c_add_by_streams(state_before, data + at, bytes), expected);
         }
     }
 }
