@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from beowire import paths
-from beowire.lab import cluster
 from beowire.lab.options import LabOptions
 from beowire.record import read_record
-from system.conftest import ROOT, assert_refused
+from system.conftest import assert_refused
 from system.test_ssh import HELLO, HOSTS, Hosts, cache_of, contents, copies, running
 
 pytestmark = pytest.mark.skipif(
@@ -34,23 +33,6 @@ def make_hosts(tmp_path: Path) -> Iterator[Hosts]:
         yield hosts
 
 
-def in_node(hosts: Hosts, *words: str) -> None:
-    subprocess.run(cluster.command_in(hosts.lab.nodes[1], words, pin=False), check=True)
-
-
-def type_there(hosts: Hosts, command: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    options = [word for option in hosts.options() for word in ("--ssh-option", option)]
-    chosen = [command, "--hosts", ",".join(HOSTS), *options, *words]
-    return subprocess.run(
-        hosts.command(str(ROOT / "beowire"), *chosen),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
 def test_start__brings_the_engine__once_and_again_if_it_is_damaged(hosts: Hosts) -> None:
     done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
     assert done.returncode == 0, done.stderr
@@ -66,17 +48,17 @@ def test_start__brings_the_engine__once_and_again_if_it_is_damaged(hosts: Hosts)
 def test_compare__between_them(hosts: Hosts, tmp_path: Path) -> None:
     out = tmp_path / "out"
     few = ("--drivers", "tcp,beowire", "--sizes", "8", "--time", "2", "--out", str(out))
-    done = type_there(hosts, "compare", *few)
+    done = hosts.type_beowire("compare", *few)
     assert done.returncode == 0, done.stderr
     assert [one.status for one in read_record(out / "record.jsonl").results] == ["ok"] * 2
 
 
 def test_setup__puts_its_files_there_and_takes_them_away(hosts: Hosts) -> None:
-    done = type_there(hosts, "setup", "--prefix", "~/beowire", "--apply")
+    done = hosts.type_beowire("setup", "--prefix", "~/beowire", "--apply")
     assert "cannot be written" not in done.stderr
     prefix = hosts.home(1) / "beowire"
     assert (prefix / "fabric" / "libbeowire-fi.so").is_file(), done.stderr
-    done = type_there(hosts, "setup", "--prefix", "~/beowire", "--undo")
+    done = hosts.type_beowire("setup", "--prefix", "~/beowire", "--undo")
     assert (done.returncode, prefix.exists()) == (0, False), done.stderr
 
 
@@ -91,12 +73,12 @@ def test_setup__puts_its_files_there_and_takes_them_away(hosts: Hosts) -> None:
 def test_enter__a_home_that_cannot_have_the_engine(
     hosts: Hosts, mounted: str, words: list[str]
 ) -> None:
-    in_node(hosts, "mount", "-t", "tmpfs", "-o", mounted, "none", str(hosts.home(1)))
+    hosts.in_node(1, "mount", "-t", "tmpfs", "-o", mounted, "none", str(hosts.home(1)))
     try:
         done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
         assert_refused(done, HOSTS[1], str(hosts.home(1)), *words)
     finally:
-        in_node(hosts, "umount", "-l", str(hosts.home(1)))
+        hosts.in_node(1, "umount", "-l", str(hosts.home(1)))
 
 
 def test_enter__a_c_library_that_cannot_run_the_engine(hosts: Hosts, tmp_path: Path) -> None:

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from beowire.lab import cluster
 from beowire.lab.options import LabOptions
-from system.conftest import PATIENCE_S, ROOT, RunBeowire, assert_refused, processes_of, wait_until
+from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait_until
 from system.test_ssh import Hosts, running
 
 pytestmark = pytest.mark.skipif(
@@ -47,30 +46,6 @@ def make_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     assert wait_until(lambda: not processes_of(mark)), processes_of(mark)
 
 
-def names(hosts: Hosts) -> list[str]:
-    return [f"root@{node.address}" for node in hosts.lab.nodes]
-
-
-def type_there(
-    hosts: Hosts, *words: str, among: int = 3, timeout: float = 2 * PATIENCE_S
-) -> "subprocess.CompletedProcess[str]":
-    """A command line as typed in node0."""
-    options = [word for option in hosts.options() for word in ("--ssh-option", option)]
-    chosen = [words[0], "--hosts", ",".join(names(hosts)[:among]), *options, *words[1:]]
-    return subprocess.run(
-        hosts.command(str(ROOT / "beowire"), *chosen),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=timeout,
-    )
-
-
-def in_node(hosts: Hosts, index: int, *words: str) -> None:
-    subprocess.run(cluster.command_in(hosts.lab.nodes[index], words, pin=False), check=True)
-
-
 def there(hosts: Hosts, index: int) -> set[str]:
     prefix = hosts.home(index) / "beowire"
     return {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
@@ -79,16 +54,16 @@ def there(hosts: Hosts, index: int) -> set[str]:
 def test_setup__one_host_that_cannot__none_is_changed(hosts: Hosts) -> None:
     (hosts.home(2) / "closed").write_bytes(b"")
     try:
-        done = type_there(hosts, "setup", "--prefix", "~/closed/beowire", "--apply")
+        done = hosts.type_beowire("setup", "--prefix", "~/closed/beowire", "--apply")
     finally:
         (hosts.home(2) / "closed").unlink()
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("beowire: nothing was changed: root@10.77.0.3: ")
     assert there(hosts, 0) == set()
-    done = type_there(hosts, "setup", "--prefix", "~/closed/beowire", "--undo")
+    done = hosts.type_beowire("setup", "--prefix", "~/closed/beowire", "--undo")
     assert done.returncode == 0
-    done = type_there(hosts, "setup", "--prefix", "~/beowire", "--group", "no-such", "--apply")
+    done = hosts.type_beowire("setup", "--prefix", "~/beowire", "--group", "no-such", "--apply")
     assert (done.returncode, there(hosts, 0)) == (1, set())
     assert "nothing was changed: root@10.77.0.1: there is no group no-such" in done.stderr
 
@@ -99,11 +74,11 @@ def test_doctor__finds_what_stops_frames(hosts: Hosts) -> None:
         " { type filter hook ingress device eth0 priority 0; };"
         " add rule netdev closed ingress ether type 0x88b5 drop"
     )
-    in_node(hosts, 1, "nft", rules)
+    hosts.in_node(1, "nft", rules)
     try:
-        done = type_there(hosts, "doctor", "--json", among=2)
+        done = hosts.type_beowire("doctor", "--json", among=2)
     finally:
-        in_node(hosts, 1, "nft", "delete table netdev closed")
+        hosts.in_node(1, "nft", "delete table netdev closed")
     assert done.returncode == 1, (done.stdout, done.stderr)
     said: dict[str, Any] = json.loads(done.stdout)
     assert [one["host"] for one in said["hosts"]] == ["10.77.0.1", "10.77.0.2"]

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -93,6 +93,38 @@ class Hosts:
         """A command line that runs in node0, where the user of these hosts sits."""
         return cluster.command_in(self.lab.nodes[0], words, pin=False)
 
+    def names(self) -> list[str]:
+        """As a user says them."""
+        return [f"root@{node.address}" for node in self.lab.nodes]
+
+    def type_beowire(
+        self,
+        command: str,
+        *words: str,
+        among: int | None = None,
+        timeout: float = 60,
+        environment: Mapping[str, str] | None = None,
+        changes: Mapping[str, str] | None = None,
+    ) -> "subprocess.CompletedProcess[str]":
+        """A command such as `apps run`, with the first so many hosts or all, as their user types
+        it."""
+        asked = self.options(**(changes or {}))
+        options = [word for option in asked for word in ("--ssh-option", option)]
+        chosen = [*command.split(), "--hosts", ",".join(self.names()[:among]), *options, *words]
+        return subprocess.run(
+            self.command(str(ROOT / "beowire"), *chosen),
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+        )
+
+    def in_node(self, index: int, *words: str) -> None:
+        """Runs there what has to succeed."""
+        subprocess.run(cluster.command_in(self.lab.nodes[index], words, pin=False), check=True)
+
     def run(
         self, script: str, hosts: str, options: list[str], **environment: str
     ) -> "subprocess.CompletedProcess[str]":
@@ -114,8 +146,11 @@ def make_hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 
 @contextmanager
-def running(tmp_path: Path, options: LabOptions, tools: Path | None = None) -> Iterator[Hosts]:
-    """Each node of a lab of its own is a host, which finds its programs in `tools`."""
+def running(
+    tmp_path: Path, options: LabOptions, tools: Path | None = None, command: str = ""
+) -> Iterator[Hosts]:
+    """Each node of a lab of its own is a host, which finds its programs in `tools`, and runs this
+    command with each that is asked for."""
     lab = cluster.up_ephemeral(options, "hosts")
     servers = []
     try:
@@ -127,7 +162,7 @@ def running(tmp_path: Path, options: LabOptions, tools: Path | None = None) -> I
         host_key = (tmp_path / "host_key.pub").read_text(encoding="ascii")
         known = [f"[{node.address}]:{PORT} {host_key}" for node in lab.state.nodes]
         (tmp_path / "known_hosts").write_text("".join(known), encoding="ascii")
-        servers = [start_server(hosts, index, tools) for index in range(options.nodes)]
+        servers = [start_server(hosts, index, tools, command) for index in range(options.nodes)]
         yield hosts
     finally:
         for server in servers:
@@ -136,7 +171,9 @@ def running(tmp_path: Path, options: LabOptions, tools: Path | None = None) -> I
         lab.close()
 
 
-def start_server(hosts: Hosts, index: int, tools: Path | None) -> "subprocess.Popen[bytes]":
+def start_server(
+    hosts: Hosts, index: int, tools: Path | None, command: str
+) -> "subprocess.Popen[bytes]":
     """sshd in a node, in the foreground; its users' home is a directory of the test."""
     hosts.home(index).mkdir()
     config = hosts.directory / f"sshd_config{index}"
@@ -146,6 +183,7 @@ def start_server(hosts: Hosts, index: int, tools: Path | None) -> "subprocess.Po
         f"AuthorizedKeysFile {hosts.directory}/authorized_keys\n"
         f"SetEnv HOME={hosts.home(index)} BEOWIRE_TEST_MARK={os.environ['BEOWIRE_TEST_MARK']}"
         f"{'' if tools is None else f' PATH={tools}'}\n"
+        f"{f'ForceCommand {command}' if command else ''}\n"
         "PermitRootLogin prohibit-password\n"
         "PasswordAuthentication no\n"
         "StrictModes no\n"
@@ -331,38 +369,17 @@ def test_enter__a_home_that_cannot_be_written(hosts: Hosts) -> None:
 
 
 def compare(hosts: Hosts, out: Path, drivers: str = "tcp") -> "subprocess.CompletedProcess[str]":
-    options = [word for option in hosts.options() for word in ("--ssh-option", option)]
-    return subprocess.run(
-        hosts.command(
-            *(str(ROOT / "beowire"), "compare", "--hosts", ",".join(HOSTS), *options),
-            *("--drivers", drivers, "--sizes", "8", "--time", "2", "--out", str(out)),
-        ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    few = ("--drivers", drivers, "--sizes", "8", "--time", "2", "--out", str(out))
+    return hosts.type_beowire("compare", *few)
 
 
 def test_compare__over_ssh__between_three_hosts(tmp_path: Path) -> None:
     """Their clocks are looked at over the control channel, as if they were three."""
     out = tmp_path / "out"
     with running(tmp_path, LabOptions(nodes=3, link="switch")) as hosts:
-        options = [word for option in hosts.options() for word in ("--ssh-option", option)]
-        names = ",".join(f"root@{node.address}" for node in hosts.lab.nodes)
-        done = subprocess.run(
-            hosts.command(
-                *(str(ROOT / "beowire"), "compare", "--hosts", names, *options),
-                *("--drivers", "tcp", "--sizes", "1024", "--time", "12", "--out", str(out)),
-                *("--pattern", "incast,all-pairs,open-loop"),
-            ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        words = ("--drivers", "tcp", "--sizes", "1024", "--time", "12", "--out", str(out))
+        more = ("--pattern", "incast,all-pairs,open-loop")
+        done = hosts.type_beowire("compare", *words, *more, timeout=120)
     assert done.returncode == 0, done.stderr
     record = read_record(out / "record.jsonl")
     results = {one.pattern: one for one in record.results}
@@ -385,16 +402,7 @@ def test_compare__an_mpi_over_ssh(hosts: Hosts, tmp_path: Path) -> None:
 
 def run_job(hosts: Hosts, *words: str, **changes: str) -> "subprocess.CompletedProcess[str]":
     """`beowire run --launcher ssh` as the user of these hosts types it."""
-    options = [word for option in hosts.options(**changes) for word in ("--ssh-option", option)]
-    chosen = ["run", "--launcher", "ssh", "--hosts", ",".join(HOSTS), *options, *words]
-    return subprocess.run(
-        hosts.command(str(ROOT / "beowire"), *chosen),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    return hosts.type_beowire("run", "--launcher", "ssh", *words, changes=changes)
 
 
 def job_files() -> set[Path]:
@@ -432,17 +440,9 @@ def test_run__over_ssh__host_that_cannot_be_had(hosts: Hosts) -> None:
 @pytest.mark.long  # test_cluster_document.py has `beowire speedup` run programs between hosts
 def test_programs_are_compared_between_hosts(hosts: Hosts, tmp_path: Path) -> None:
     out = tmp_path / "apps"
-    words = ["apps", "run", "ep", "--mpi", OPEN_MPI, "--over", "tcp,beowire", "--launches", "1"]
-    words += ["--no-profile", "--interface", "eth0", "--hosts", ",".join(HOSTS), "--out", str(out)]
-    words += [word for option in hosts.options() for word in ("--ssh-option", option)]
-    done = subprocess.run(
-        hosts.command(str(ROOT / "beowire"), *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
+    words = ["ep", "--mpi", OPEN_MPI, "--over", "tcp,beowire", "--launches", "1"]
+    words += ["--no-profile", "--interface", "eth0", "--out", str(out)]
+    done = hosts.type_beowire("apps run", *words, timeout=100)
     assert done.returncode == 0, (done.stdout, done.stderr)
     record = read_apps_record(out / "record.jsonl")
     assert record.meta.link.kind == "hosts"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from system.conftest import ROOT, RunBeowire, assert_refused
+from system.conftest import RunBeowire, assert_refused
 from system.test_ssh import HOSTS, Hosts, make_hosts
 
 __all__ = ["make_hosts"]
@@ -57,18 +57,8 @@ def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_pa
 @pytest.mark.long
 @pytest.mark.timeout(200)
 def test_tune__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
-    options = [word for option in hosts.options() for word in ("--ssh-option", option)]
-    done = subprocess.run(
-        hosts.command(
-            *(str(ROOT / "beowire"), "tune", "--hosts", ",".join(HOSTS), *options, "--time", "15"),
-        ),
-        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-    )
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    done = hosts.type_beowire("tune", "--time", "15", timeout=180, environment=environment)
     assert (done.returncode, done.stderr) == (0, "")
     path = tmp_path / "beowire" / "beowire.conf"
     assert f"written: {path}" in done.stdout
