@@ -129,7 +129,9 @@ static void print_times(const char *name, const uint64_t *times)
 static void measure_open(const char *interface, struct opening *opening, int repetition)
 {
     const uint32_t known = opening->known;
+#ifdef __GLIBC__
     (void)malloc_trim(0); /* what was freed before must not serve what is measured now */
+#endif
     /* A packet ring is made, and closed, with a grace period of the kernel (synchronize_net()),
      * which takes longer right behind another one. So each opening has the same before it. */
     (void)nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);

@@ -10,6 +10,7 @@
  * What a frame looks like is in packet_socket.h.
  */
 #include <arpa/inet.h>
+#include <endian.h>
 #include <linux/if_ether.h>
 #include <stddef.h>
 #include <stdio.h>

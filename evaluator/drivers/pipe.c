@@ -25,6 +25,11 @@
 #define WAKE_SIGNAL (SIGRTMIN + 6)
 #define NS_PER_MS 1000000L
 
+/* glibc has no name for it. */
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 struct session {
     struct unix_meeting meeting;
     int in;  /* or -1 */
@@ -111,7 +116,7 @@ static int make_timer(struct session *session, char *error, size_t error_bytes)
 {
     struct sigaction action = {.sa_handler = wake}; /* without SA_RESTART */
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = WAKE_SIGNAL};
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
     session->ticking = sigaction(WAKE_SIGNAL, &action, NULL) == 0 &&
                        timer_create(CLOCK_MONOTONIC, &event, &session->timer) == 0;
     return session->ticking ? 0 : fail(error, error_bytes, "cannot make a timer");

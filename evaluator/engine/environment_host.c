@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* environment_host.c - the facts about the machine, its kernel, and this program. */
 #include <ctype.h>
-#include <gnu/libc-version.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,16 @@
 #else
 #define BUILD_TYPE "not optimised"
 #endif
+
+/* Which glibc this runs with; other C libraries do not say which they are. */
+static void write_libc(struct json *json)
+{
+    static const char family[] = "glibc ";
+    char text[64] = "";
+    const size_t skipped = sizeof family - 1;
+    (void)confstr(_CS_GNU_LIBC_VERSION, text, sizeof text);
+    json_text(json, "libc", strncmp(text, family, skipped) == 0 ? text + skipped : "not glibc");
+}
 
 static void found_text(struct json *json, const char *key, const char *path, const char *name)
 {
@@ -207,7 +216,7 @@ static void write_process(struct json *json)
     } else {
         json_null(json, "locked_memory_limit_bytes");
     }
-    json_text(json, "libc", gnu_get_libc_version());
+    write_libc(json);
     json_text(json, "engine_version", BEOWIRE_VERSION);
     json_text(json, "engine_compiler", COMPILER);
     json_text(json, "engine_build", BUILD_TYPE);

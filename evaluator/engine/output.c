@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exit.h"
+#include "names.h"
 
 enum { FIRST_CAPACITY_BYTES = 4096 };
 
@@ -226,7 +227,7 @@ void output_error(int error, bool fatal, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    const char *code = strerrorname_np(error < 0 ? -error : error);
+    const char *code = error_name(error < 0 ? -error : error);
 
     struct json json;
     output_begin(&json, "error");

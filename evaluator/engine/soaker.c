@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,8 @@ int soak_main(const char *where)
     CPU_ZERO(&one);
     CPU_SET(number, &one);
     const struct sched_param none = {0};
+    /* What the caller was started with is not ours to keep open. */
+    (void)syscall(SYS_close_range, CELLS_DESCRIPTOR + 1, ~0U, 0);
     struct soaker_cell *cells = mmap(NULL, SOAKER_CPUS_MAX * sizeof *cells, PROT_READ | PROT_WRITE,
                                      MAP_SHARED, CELLS_DESCRIPTOR, 0);
     const pid_t parent = getppid();
@@ -95,9 +98,6 @@ static int spawn(struct soaker *soaker, const char *program, int file, size_t cp
         return -error;
     }
     error = posix_spawn_file_actions_adddup2(&actions, file, CELLS_DESCRIPTOR);
-    if (error == 0) {
-        error = posix_spawn_file_actions_addclosefrom_np(&actions, CELLS_DESCRIPTOR + 1);
-    }
     pid_t pid = 0;
     if (error == 0) {
         error = posix_spawn(&pid, program, &actions, NULL, words, environment);

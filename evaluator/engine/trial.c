@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../drivers/driver.h"
+#include "names.h"
 
 /* What the child leaves: in memory that both have. */
 struct outcome {
@@ -72,9 +73,9 @@ static int conclude(int ending, const struct outcome *outcome, int longest_ms, c
         return -ETIMEDOUT;
     }
     if (WIFSIGNALED(ending)) {
-        const char *name = sigabbrev_np(WTERMSIG(ending));
-        (void)snprintf(reason, reason_bytes, "it ends the process that tries it: SIG%s",
-                       name == NULL ? "?" : name);
+        const char *name = signal_name(WTERMSIG(ending));
+        (void)snprintf(reason, reason_bytes, "it ends the process that tries it: %s",
+                       name == NULL ? "SIG?" : name);
     } else {
         (void)snprintf(reason, reason_bytes, "it ends the process that tries it: exit status %d",
                        WEXITSTATUS(ending));
