@@ -13,7 +13,7 @@ static bool awaits_rest(const struct core_peer *peer)
 static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsigned by,
                      const struct lane_incoming *incoming, struct frame *frame)
 {
-    return incoming->tacit && incoming->segment_bytes == 0 &&
+    return incoming->tacit && !incoming->damaged && incoming->segment_bytes == 0 &&
            incoming->bytes <= lane->frame_bytes && paths_is_to(&peer->paths, by, &incoming->from) &&
            frame_decode(incoming->data, incoming->bytes, frame) == FRAME_OK &&
            frame->type == FRAME_FRAGMENT && frame->flags == 0 &&

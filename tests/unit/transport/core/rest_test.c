@@ -226,6 +226,9 @@ static void core_receive_rest__leaves_what_is_not_plain(void **state)
     parts.incoming[1].tacit = false;
     assert_int_equal(take(stranger, &parts, 1, 1), 0);
     load(stranger, &parts, 1);
+    parts.incoming[1].damaged = true;
+    assert_int_equal(take(stranger, &parts, 1, 1), 0);
+    load(stranger, &parts, 1);
     parts.incoming[1].segment_bytes = PART_BYTES;
     assert_int_equal(take(stranger, &parts, 1, 1), 0);
     load(stranger, &parts, 1);
