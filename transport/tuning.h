@@ -553,4 +553,12 @@
  *  made to flood anyone. */
 #define ENDPOINT_RESETS_PER_SECOND 1000
 
+/** Kernels of silent peers that are asked for proof at the same time, at most: each takes one or
+ * two descriptors of the process. Of others it is not known whether they are there. */
+#define WITNESSES_MAX 64
+
+/** What peers have asked our kernel for is taken away once in so many looks at the lane's status:
+ *  each costs a system call, and a look comes before each sleep. */
+#define STATUS_CALLS_PER_CLEARING 256
+
 #endif /* BEOWIRE_TUNING_H */

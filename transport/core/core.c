@@ -176,7 +176,9 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     message_renew_credit(&core->messages, &peer->message);
     bool silent = __builtin_expect(flow->unanswered > 0 || peer->doubt != NULL, 0) &&
                   note_silence(peer, now_ns);
-    if (!silent) {
+    if (silent) {
+        flow_hold_back(flow, now_ns);
+    } else {
         message_pump(&core->messages, &peer->message);
         flow_transmit(flow, now_ns, &wire);
     }

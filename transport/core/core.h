@@ -239,6 +239,7 @@ struct core {
     bool undelivered;   /**< a peer failed, or left, before it had all that was sent to it */
     bool leaving;       /**< core_leave() */
     bool bears_witness; /**< our kernel proves to who knows our secret that we are there */
+    unsigned witnesses; /**< kernels that are asked for proof just now: at most WITNESSES_MAX */
     struct core_counters counters;
     struct core_damage damage[CORE_DAMAGED_LINKS]; /**< the first so many */
     unsigned damaged_links;                        /**< of them used */

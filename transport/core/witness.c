@@ -3,6 +3,7 @@
 #include "core/address.h"
 #include "core/core_internal.h"
 #include "flow/proof.h"
+#include "tuning.h"
 
 static_assert(PROOF_WITNESS_KEY_BYTES == LANE_WITNESS_KEY_BYTES, "lane.h");
 
@@ -33,13 +34,14 @@ void core_call_witness(struct core *core, struct core_peer *peer, unsigned by)
 
     if (peer->connection.state != CONNECTION_OPEN || !peer->bears_witness ||
         stillness->witness_called || lane->operations->call_witness == NULL ||
-        !proof_secret_is_known(secret)) {
+        core->witnesses >= WITNESSES_MAX || !proof_secret_is_known(secret)) {
         return;
     }
     proof_witness_key(secret, key);
     stillness->witness_by = (uint8_t)by;
     stillness->witness_called =
         lane->operations->call_witness(lane, &peer->paths.to[by], key, stillness->witness) == 0;
+    core->witnesses += stillness->witness_called;
 }
 
 void core_dismiss_witness(struct core *core, struct stillness *stillness)
@@ -48,6 +50,7 @@ void core_dismiss_witness(struct core *core, struct stillness *stillness)
 
     if (stillness->witness_called) {
         lane->operations->dismiss_witness(lane, stillness->witness);
+        core->witnesses--;
     }
     stillness->witness_called = false;
 }

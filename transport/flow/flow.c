@@ -170,6 +170,27 @@ static void send_new(struct flow *flow, uint32_t most, uint64_t now_ns,
     }
 }
 
+/** Begins to wait for an answer, if one is owed and that has not begun. */
+static void await_answer(struct flow *flow, uint64_t now_ns)
+{
+    if (flow_awaits_answer(flow)) {
+        if (flow->waiting_since_ns == 0 && flow->first != flow->next) {
+            flow->waiting_since_ns = now_ns; /* without frames, a probe asks */
+        }
+        if (flow->timeout_at_ns == 0 || flow->watching) {
+            restart_timer(flow, now_ns);
+        }
+    }
+}
+
+void flow_hold_back(struct flow *flow, uint64_t now_ns)
+{
+    if (flow->loss.check_at_ns != 0 && now_ns >= flow->loss.check_at_ns) {
+        (void)loss_detect(flow, now_ns);
+    }
+    await_answer(flow, now_ns);
+}
+
 void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *wire)
 {
     if (flow->loss.check_at_ns != 0 && now_ns >= flow->loss.check_at_ns) {
@@ -182,14 +203,7 @@ void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *w
     if (flow->lost_frames == 0) { /* else the lane is busy, or the network */
         send_new(flow, room, now_ns, wire);
     }
-    if (flow_awaits_answer(flow)) {
-        if (flow->waiting_since_ns == 0 && flow->first != flow->next) {
-            flow->waiting_since_ns = now_ns; /* without frames, a probe asks */
-        }
-        if (flow->timeout_at_ns == 0 || flow->watching) {
-            restart_timer(flow, now_ns);
-        }
-    }
+    await_answer(flow, now_ns);
 }
 
 /* ---- acknowledgements in ------------------------------------------------------------------- */

@@ -226,6 +226,10 @@ static inline void flow_push(struct flow *flow, struct flow_frame *frame)
 /** Sends what may be sent: what was lost before what is new. */
 void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *wire);
 
+/** In place of flow_transmit(), to a peer to which nothing is to be sent before it has been heard:
+ * what is due is noted, and the peer is probed for an answer as if frames had left. */
+void flow_hold_back(struct flow *flow, uint64_t now_ns);
+
 /** Could flow_transmit() go on, if only the lane took more? */
 bool flow_waits_for_lane(const struct flow *flow);
 

@@ -76,6 +76,7 @@ struct udp_lane {
     unsigned lost_count;
     struct ping ping;
     int witness; /* TCP socket at the same port, which answers for us; -1: none */
+    uint32_t status_calls;
 };
 
 /** How a lane_address of this lane looks inside. */

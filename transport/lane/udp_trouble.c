@@ -2,6 +2,7 @@
 /* What the socket says of trouble: peers that have ended, an interface that is down, frames
  * dropped. */
 #include "socket.h"
+#include "tuning.h"
 #include "udp_internal.h"
 #include "witness.h"
 
@@ -171,8 +172,8 @@ int udp_status(struct lane *lane)
     uint32_t memory[SK_MEMINFO_VARS] = {0};
     socklen_t length = sizeof memory;
 
-    if (udp->witness >= 0) {
-        witness_clear(udp->witness);
+    if (udp->witness >= 0 && ++udp->status_calls % STATUS_CALLS_PER_CLEARING == 0) {
+        witness_clear(udp->witness); /* a system call that costs more than the others here */
     }
     /* A train that did not fit counts as one. */
     if (getsockopt(udp->socket, SOL_SOCKET, SO_MEMINFO, memory, &length) == 0) {

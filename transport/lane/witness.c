@@ -118,7 +118,10 @@ static int ask(const struct sockaddr *own, const struct sockaddr *to, socklen_t 
     if (bind(made, own, bytes) != 0) {
         return closed(made, -errno);
     }
-    (void)!connect(made, to, bytes); /* what comes of it, witness_state() finds out */
+    /* What comes of it, witness_state() finds out; but not if nothing has been asked. */
+    if (connect(made, to, bytes) != 0 && errno != EINPROGRESS && errno != ECONNREFUSED) {
+        return closed(made, -errno);
+    }
     return made;
 }
 
@@ -188,11 +191,17 @@ enum lane_witness witness_state(int called[LANE_WITNESS_CALLS])
     if (called[KNOWN] == NOTHING) {
         called[KNOWN] = (int)hear(called[WITHOUT_KEY]);
     }
+    if (called[KNOWN] != NOTHING && called[WITHOUT_KEY] >= 0) {
+        close(called[WITHOUT_KEY]); /* it has said what it can */
+        called[WITHOUT_KEY] = -1;
+    }
     return called[KNOWN] == COMES_THROUGH ? LANE_WITNESS_SILENT : LANE_WITNESS_UNKNOWN;
 }
 
 void witness_dismiss(const int called[LANE_WITNESS_CALLS])
 {
     close(called[WITH_KEY]);
-    close(called[WITHOUT_KEY]);
+    if (called[WITHOUT_KEY] >= 0) {
+        close(called[WITHOUT_KEY]);
+    }
 }

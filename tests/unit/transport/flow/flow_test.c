@@ -500,6 +500,24 @@ static void flow_watch__gives_way_to_the_tail_probe(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_RTO_MIN_NS);
 }
 
+/** What is pushed while nothing may be sent has the peer asked, and its silence timed. */
+static void flow_hold_back__after_a_watch_that_ended(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t later_ns = NOW_NS + 2 * (uint64_t)FLOW_WATCH_NS;
+
+    flow_watch(&fixture->flow, true, NOW_NS);
+    flow_timeout(&fixture->flow, NOW_NS + FLOW_WATCH_NS);
+    flow_watch(&fixture->flow, false, NOW_NS + FLOW_WATCH_NS);
+    push(fixture, 1);
+    flow_hold_back(&fixture->flow, later_ns);
+    assert_int_equal(fixture->sent_count, 0);
+    assert_int_equal(fixture->flow.waiting_since_ns, later_ns);
+    assert_int_not_equal(flow_deadline(&fixture->flow), UINT64_MAX);
+    transmit(fixture, later_ns);
+    assert_int_equal(fixture->sent_count, 1);
+}
+
 static void flow_watch__after_a_starving_that_ended(void **state)
 {
     struct fixture *fixture = *state;
@@ -660,6 +678,7 @@ int main(void)
         FIXTURE_TEST(flow_watch__probes_a_peer_that_owes_nothing),
         FIXTURE_TEST(flow_watch__ends_without_a_trace),
         FIXTURE_TEST(flow_watch__gives_way_to_the_tail_probe),
+        FIXTURE_TEST(flow_hold_back__after_a_watch_that_ended),
         FIXTURE_TEST(flow_watch__after_a_starving_that_ended),
         FIXTURE_TEST(flow_abandon__releases_everything),
         FIXTURE_TEST(go_back_n__everything_from_the_gap_on),
