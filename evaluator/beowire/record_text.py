@@ -38,15 +38,7 @@ def made_sense_of(paths: Sequence[Path]) -> Iterator[None]:
     should be, make no sense together. Anybody may have written them."""
     try:
         yield
-    except (
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         what = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
         named = ", ".join(map(str, paths))
         raise BeowireError(f"{named}: its values make no sense together ({what})") from error

@@ -45,13 +45,15 @@ static int install(const struct sock_fprog *program)
 {
     const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program) == 0) {
-        return 0;
+    long status = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
+
+    if (status < 0 && errno == EACCES && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
+        status = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
     }
-    if (errno != EACCES || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
-        return -errno;
+    if (status > 0) {
+        return -EBUSY; /* the thread of this number has a filter of its own */
     }
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program) == 0 ? 0 : -errno;
+    return status == 0 ? 0 : -errno;
 }
 
 int call_cost_add(uint64_t steps, struct call_cost *cost, char *reason, size_t reason_bytes)

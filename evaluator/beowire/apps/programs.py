@@ -19,7 +19,9 @@ _HPCC_OUTPUT = "hpccoutf.txt"
 #: one that somebody else has made: there it is a new one, for as long as the program runs.
 _ELSEWHERE = (
     'cd "$0" 2>/dev/null && [ -O . ] && exec "$@";'
-    ' d=$(mktemp -d) && cd "$d" || exit 1; exec 3<&0; "$@" <&3 3<&- & p=$!;'
+    # Whoever kills this shell kills the program, too.
+    ' k="setpriv --pdeathsig KILL"; $k true 2>/dev/null || k=;'
+    ' d=$(mktemp -d) && cd "$d" || exit 1; exec 3<&0; $k "$@" <&3 3<&- & p=$!;'
     ' trap "kill $p" HUP INT TERM; wait $p; s=$?;'
     " while kill -0 $p 2>/dev/null; do wait $p; s=$?; done;"
     ' cd /; rm -rf "$d"; exit $s'

@@ -48,13 +48,11 @@ def diff(
             for warning in record.warnings:
                 typer.echo(f"beowire: {record.path}: {warning}", err=True)
     paths = [record.path for side in sides for record in side.records]
+    with made_sense_of(paths):
+        comparison = replace(compare(*sides, share), notes=list(differences(*sides)))
+        shown = json.dumps(to_json(comparison), allow_nan=False) if as_json else render(comparison)
     try:
-        with made_sense_of(paths):
-            comparison = replace(compare(*sides, share), notes=list(differences(*sides)))
-            if as_json:
-                print(json.dumps(to_json(comparison), allow_nan=False), flush=True)
-            else:
-                print(render(comparison), flush=True)
+        print(shown, flush=True)
     except OSError as error:
         # The usual 1 would say that B is worse.
         raise BeowireError(f"cannot write the comparison: {error.strerror}", 2) from None

@@ -68,11 +68,11 @@ _COMMANDS = {
     "slurm": "srun --version",
     # What the kernel has counted since the host was started, by protocol.
     "checksums": "grep -E '^(Udp|Tcp):' /proc/net/snmp; grep Udp6In /proc/net/snmp6",
-    # Who answers for which address of the network, `ADDRESS MAC`, within two seconds: nobody
+    # Who answers for which address of the network, `ADDRESS%DEVICE MAC`, within two seconds: nobody
     # remembers who did before.
     "neighbours": (
-        "for i in 1 2 3 4 5; do ip -o neigh show | sed -n 's/^\\([^ ]*\\) .* lladdr \\([^ ]*\\).*/"
-        "\\1 \\2/p'; [ $i = 5 ] || sleep 0.5; done | sort -u"
+        "for i in 1 2 3 4 5; do ip -o neigh show | sed -n 's/^\\([^ ]*\\) dev \\([^ ]*\\) .*"
+        "lladdr \\([^ ]*\\).*/\\1%\\2 \\3/p'; [ $i = 5 ] || sleep 0.5; done | sort -u"
     ),
     # Of each endpoint that this user may look at the names of links that damage frames: text in a
     # file of numbers (transport/endpoint/stats.h). Those of other network namespaces are not this

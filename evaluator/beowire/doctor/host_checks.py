@@ -314,7 +314,7 @@ def moves(facts: Facts) -> Finding:
         address, _, mac = line.partition(" ")
         holders.setdefault(address, []).append(mac)
     moved = [
-        f"{address} was at {' and at '.join(macs)}"
+        f"{address.replace('%', ' on ')} was at {' and at '.join(macs)}"
         for address, macs in holders.items()
         if len(macs) > 1
     ]

@@ -27,12 +27,13 @@ _LINES = (
     'trim() { while :; do case $rest in */) rest=${rest%/} ;; *) break ;; esac; done; };',
     'refuse() { refused="$1 $name${2+: $2}"; return 1; };',
     'about() { stat -c "%u %a %d:%i %g %F" "$1" 2>/dev/null; };',
-    'step() { name=$at/${1#./}; [ $1 = / ] && name=/; trim;',
+    'step() { name=$at/${1#./}; [ "$1" = / ] && name=/; trim;',
     # Has a file system be mounted that is mounted when it is used: then that is what is looked at.
     ' [ -d "$1/." ]; found=$(about "$1") ||',
     " { if [ $make = no ]; then [ -x . ] || { refuse closed; return 1; };",
     " refuse absent; return 1; fi;",
-    ' said=$(mkdir "$1" 2>&1) || { refuse closed "${said##*: }"; return 1; };',
+    # Another may have made it meanwhile: what is there is judged below, whoever made it.
+    ' said=$(mkdir "$1" 2>&1) || [ -e "$1" ] || { refuse closed "${said##*: }"; return 1; };',
     ' [ -n "$rest" ] || made=yes; found=$(about "$1") || { refuse closed; return 1; }; };',
     ' set -- "$1" $found; owner=theirs;',
     ' case " 0 $uid $also $nobody " in *" $2 "*) owner=ours ;; esac;',

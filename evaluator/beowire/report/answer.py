@@ -6,6 +6,8 @@ Only drivers that somebody can choose between two nodes are in it. A band is the
 hollow mark is a size without a significant difference from the baseline.
 """
 
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -82,7 +84,9 @@ def chosen(records: Sequence[Record], by_pattern: dict[str, list[Curve]]) -> tup
         if curve.driver in first
     ]
     views = list(_views([curve for curve in drawn if curve.cells], pattern))
-    return (f"{escape(said)}." if said else ""), (_section(views) if views else "")
+    # A size is not broken from its unit.
+    unbroken = re.sub(r"(\d) ([KMG]?i?B)\b", r"\1&nbsp;\2", escape(said))
+    return (f"{unbroken}." if said else ""), (_section(views) if views else "")
 
 
 def _views(found: Sequence[Curve], pattern: Pattern) -> Iterator[View]:
@@ -203,9 +207,10 @@ def _grid(view: View, across: Scale, up: Scale, width: int, height: int) -> Iter
         strong = ' class="one"' if view.name == "relative" and value == 1 else ""
         yield f'<line{strong} x1="{_LEFT:g}" x2="{coordinate(width - _RIGHT)}" y1="{y}" y2="{y}"/>'
         yield f'<text x="{_LEFT - 6:g}" y="{y}" dy="4" text-anchor="end">{view.text(value)}</text>'
-    marks = ticks(across.low, across.high, 2)
-    step = max(1, -(-len(marks) * _LABEL // int(width - _LEFT - _RIGHT)))
-    for value in marks[::step]:
+    last = int(math.log2(across.high))
+    marks = [2.0**power for power in range(math.ceil(math.log2(across.low)), last + 1)]
+    step = -(-len(marks) * _LABEL // int(width - _LEFT - _RIGHT))
+    for value in marks[:: step + step % 2]:
         x = coordinate(across(value))
         yield f'<line x1="{x}" x2="{x}" y1="{_TOP:g}" y2="{coordinate(bottom)}"/>'
         yield (

@@ -156,7 +156,7 @@ def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]
                 for span, use, why, cpu in rows
             )
             if rows:
-                heads = ("Sizes", "Use", "Why", "CPU time")
+                heads = ("Sizes", "Use", "Why", "CPU time (both ends)")
                 head = "".join(f'<th scope="col">{one}</th>' for one in heads)
                 level = "h3" if tables_ else "h2"
                 tables_.append(
@@ -328,11 +328,25 @@ def _lede(records: Sequence[Record]) -> list[str]:
             meta.started.strftime("%Y-%m-%d %H:%M UTC"),
             f"Beowire {meta.beowire}",
         ]
+        if processor := _processor(record):
+            facts.insert(2, processor)
         if record.end is not None:
-            facts.insert(3, f"{record.end.elapsed_s:.0f} s")
+            facts.insert(-1, f"{record.end.elapsed_s:.0f} s")
         prefix = f"<b>{escape(label)}</b>: " if label else ""
         lines.append(f"{prefix}{escape(' · '.join(facts))}")
     return lines
+
+
+def _processor(record: Record) -> str:
+    """`2 CPUs, AMD EPYC, Linux 6.18.44` of the first end; empty where the record does not say."""
+    known = record.meta.ends[0].environment
+    count, model, kernel = (known.get(name) for name in ("cpus_online", "cpu_model", "kernel"))
+    parts = [
+        f"{count} CPUs" if count else "",
+        str(model or ""),
+        f"Linux {kernel}" if kernel else "",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _warnings(records: Sequence[Record]) -> list[str]:

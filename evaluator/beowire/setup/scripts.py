@@ -121,7 +121,7 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         ' --prefix"; mv -f "$1" "./$2"; }',
         "put() {",
         "    case $1 in */*)",
-        '        [ -d "./${1%/*}" ] || mkdir "./${1%/*}"',
+        '        [ -d "./${1%/*}" ] || mkdir "./${1%/*}" || [ -d "./${1%/*}" ]',
         '        safe "${1%/*}" || fail "$prefix/${1%/*} can be changed by others: another'
         ' --prefix" ;;',
         "    esac",
