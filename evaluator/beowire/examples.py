@@ -27,8 +27,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "compare": (
         ("compare --lab", "usual drivers, between two virtual nodes"),
-        ("compare --hosts A,B", "between two hosts, over ssh; nothing is installed there"),
-        ("compare --hosts A,B --launcher mpirun", "engines are started by an MPI's launcher"),
+        ("compare --hosts A,B", "between two hosts, over ssh; they need no installation"),
+        ("compare --hosts A,B --launcher mpirun", "the measuring processes are started by mpirun"),
         ("compare --slurm", "between nodes of the Slurm allocation (salloc -N 2)"),
         ("compare --lab --rate 1g --loss 0.1% --mtu 9000", "over a slow, lossy wire"),
         (
@@ -36,26 +36,31 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
             "these drivers and sizes only",
         ),
         ("compare --lab --drivers mpi,tcp-spin", "every MPI, over TCP and over Beowire"),
-        ("compare --driver examples/driver.c", "your own protocol beside the others"),
+        ("compare --driver examples/driver.c", "your own protocol beside the others, on this host"),
         ("compare --lab --pattern stream,burst,overlap", "other patterns than ping-pong"),
         (
             "compare --lab --nodes 4 --link switch --pattern incast,all-pairs",
             "between more than two nodes",
         ),
-        ("compare --lab --probes all", "also CPU time, interrupts and system calls a message"),
-        ("compare --lab --load hog:19", "idle, and beside a program that uses the CPU"),
-        ("compare --lab --against BEFORE", "measure a record's cells again until one is worse"),
+        ("compare --lab --probes all", "also CPU time, interrupts and system calls per message"),
+        ("compare --lab --load hog:19", "idle, and beside a busy loop of nice 19"),
+        (
+            "compare --lab --against BEFORE",
+            "repeat an earlier run, and stop at the first regression",
+        ),
         ("compare --hosts A,B --rules rules.toml", "exit status 1 if a rule is broken"),
     ),
     "explain": (
         ("explain tcp --size 64 --lab", "the time that each layer adds to a message (needs root)"),
     ),
     "netpipe": (("netpipe NPtcp -h B -o np.out", "the options and columns of NetPIPE's NPtcp"),),
-    "reproduce": (("reproduce 001", "repeat the measurements of paper 001, with plots of both"),),
+    "reproduce": (
+        ("reproduce 001", "repeat the measurements of paper 001; plots of its figures and yours"),
+    ),
     "drivers": (("drivers", "each driver, whether it can run here, and why not"),),
     "load": (("load duty:30 --time 60 --cpus 0-3", "30 % of four CPUs for a minute"),),
     "report": (
-        ("report DIRECTORY", "write report.html of a run again"),
+        ("report DIRECTORY", "rewrite a run's report.html"),
         ("report BEFORE AFTER", "one report that compares two runs"),
         ("report DIRECTORY --text", "print its tables"),
         ("report DIRECTORY --csv results.csv", "write every result as CSV"),
@@ -63,18 +68,23 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "diff": (("diff BEFORE AFTER", "exit status 1 if the second run is slower"),),
     "top": (
         ("top", "lanes, peers and drops of all endpoints of this host"),
-        ("top --json", "every counter, one JSON object a line"),
+        ("top --json", "every counter, one JSON object per line"),
     ),
     "doctor": (
         ("doctor", "check this host; changes nothing"),
         ("doctor --hosts A,B,C", "check hosts and the links between them"),
     ),
     "setup": (
-        ("setup --hosts A,B,C", "print what it would do"),
-        ("setup --hosts A,B,C --apply", "prepare the hosts, and test each pair"),
-        ("setup --hosts A,B,C --undo", "remove all of it"),
+        ("setup --hosts root@A,root@B --group mpi", "print what it would do"),
+        (
+            "setup --hosts root@A,root@B --group mpi --apply",
+            "prepare the hosts, and test each pair",
+        ),
+        ("setup --hosts root@A,root@B --undo", "remove what it installed"),
     ),
-    "tune": (("tune --hosts A,B", "measure where the transport should change lanes"),),
+    "tune": (
+        ("tune --hosts A,B", "measure from which sizes on to send another way, and configure it"),
+    ),
     "speedup": (
         ("speedup --lab -- ./program ARGUMENTS", "your MPI program over TCP and over Beowire"),
         ("speedup --hosts A,B -- ./program", "the same on two hosts"),
