@@ -15,8 +15,10 @@ import socket
 import struct
 import sys
 import time
+from pathlib import Path
 
-_refusals = importlib.import_module("forge_refusals")  # beside this file
+sys.path.append(str(Path(__file__).parent))  # which Python leaves out where it is to be safe
+_refusals = importlib.import_module("forge_refusals")
 
 _PACKETS = 1500
 _PAUSE_S = 0.001

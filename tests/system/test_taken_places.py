@@ -115,4 +115,4 @@ def test_address_moves_to_another_host__doctor_says_so() -> None:
             said = facts.sections(asked.stdout.read())
         found = host_checks.moves(facts.Facts("node0", "eth0", sections=said))
         assert found.state is State.BAD
-        assert "10.77.0.9 was at" in found.text
+        assert "10.77.0.9 on eth0 was at" in found.text

@@ -230,9 +230,10 @@ def _way(file: Path) -> str:
     """Goes to the directory of the file on a host. It may be changed there by those who may change
     it here, and by nobody else: this program trusts them already."""
     folder, itself = file.parent.stat(), file.stat()
+    owners = " ".join(sorted({str(one.stat().st_uid) for one in (file, *file.parents)}))
     bits, file_bits = (0o022 & ~about.st_mode | 0o002 for about in (folder, itself))
     return (
-        f'{WALK} also="{folder.st_uid} {itself.st_uid}"; alone=no; bits=0{bits:o};'
+        f'{WALK} also="{owners}"; alone=no; bits=0{bits:o};'
         f' file_bits=0{file_bits:o}; it={file.name}; enter "{file.parent}"'
     )
 
