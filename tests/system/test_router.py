@@ -149,11 +149,9 @@ def test_exchange__a_switch_that_does_not_know_of_long_frames(mtu: int, switch_m
     try:
         for index in (0, 1):
             run(lab.state, network.SWITCH, f"ip link set {network.near(index)} mtu {switch_mtu}")
-        both = exchange(lab.state, MESSAGES, PATIENCE_S)
-        for counters in both:
+        for counters in exchange(lab.state, MESSAGES, PATIENCE_S):
             assert counters["message_received"] == MESSAGES
             assert counters["lanes_packet"] == 1
-        # Which end has its receives posted in time depends on who gets a processor.
-        assert sum(counters["lane_placed_frames"] for counters in both) > 0
+            assert counters["lane_placed_frames"] > 0
     finally:
         lab.close()
