@@ -97,12 +97,13 @@ def _disturbed(record: Record, said: str) -> str:
 
 def sentence(subject: str, base: str, sizes: Sequence[At]) -> str:
     """The comparison of two drivers in words; empty if nothing is known."""
-    ranges = _ranges([one for one in sizes if one.outcome is not Outcome.UNKNOWN])
+    known = [one for one in sizes if one.outcome is not Outcome.UNKNOWN]
+    ranges = _ranges(known)
     if not ranges:
         return ""
     us, them = _NAMES[subject], _NAMES[base]
     if len(ranges) > _MOST_RANGES:
-        return _counted(us, them, sizes)
+        return _counted(us, them, known)
     said: list[str] = []
     for index, one in enumerate(ranges):
         outcome = one[0].outcome
@@ -133,7 +134,7 @@ def _ranges(sizes: Sequence[At]) -> list[list[At]]:
 
 
 def _place(one: Sequence[At], index: int, count: int) -> str:
-    """`up to 8 KiB`, `from 64 KiB to 1 MiB`, `above 64 KiB`."""
+    """`up to 8 KiB`, `from 64 KiB to 1 MiB`, `at 64 KiB`."""
     low, high = size_text(one[0].size), size_text(one[-1].size)
     if low == high:
         return f"at {low}"
