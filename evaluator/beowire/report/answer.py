@@ -23,7 +23,7 @@ from beowire.units import rate_text, significant, size_text, time_text
 
 #: Of the two sizes in which each chart is drawn: for wide and for narrow screens, in pixels.
 _WIDE, _NARROW = (1180, 270), (370, 280)
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 14.0, 10.0, 40.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 24.0, 10.0, 40.0
 #: A label of the size axis takes so many pixels.
 _LABEL = 52
 #: Of a driver: marks of more sizes would hide one another.

@@ -102,12 +102,17 @@ def sentence(subject: str, base: str, sizes: Sequence[At]) -> str:
     if not ranges:
         return ""
     us, them = _NAMES[subject], _NAMES[base]
+    rest: list[At] = []
     if len(ranges) > _MOST_RANGES:
-        return _counted(us, them, known)
+        if 2 * len(ranges[0]) < len(known):
+            return _counted(us, them, known)
+        # What most sizes have in common, and between what the others are.
+        rest = [one for some in ranges[1:] for one in some]
+        ranges = ranges[:1]
     said: list[str] = []
     for index, one in enumerate(ranges):
         outcome = one[0].outcome
-        at = _place(one, index, len(ranges))
+        at = _place(one, index, len(ranges) + len(rest))
         if outcome is Outcome.ALIKE:
             text = "no significant difference" if said else f"{us} and {them} do not differ"
         elif outcome is Outcome.FASTER:
@@ -116,6 +121,8 @@ def sentence(subject: str, base: str, sizes: Sequence[At]) -> str:
             text = f"{them} is {_times(one, inverse=True)} as fast"
             text += "" if said else f" as {us}"
         said.append(f"{at} {text}")
+    if rest:
+        said.append(f"{_place(rest, 1, 2)} {us} is {_times(rest)} as fast")
     text = "; ".join(said)
     return text[0].upper() + text[1:]
 
