@@ -21,6 +21,7 @@
 #define DATA_BYTES 1472
 #define FIRST_CREDIT 32
 #define ROW_BYTES 16
+#define GROUP_BYTES 4
 
 static const char asker_nonce[] = "nonce of asker 1";
 static const char asked_nonce[] = "nonce of asked 2";
@@ -58,7 +59,7 @@ static void dump(const char *what, const uint8_t *bytes, size_t count)
         if (at % ROW_BYTES == 0) {
             printf("%4zu ", at);
         }
-        printf(" %02x%s", bytes[at],
+        printf("%s%02x%s", at % GROUP_BYTES == 0 ? " " : "", bytes[at],
                at % ROW_BYTES == ROW_BYTES - 1 || at + 1 == count ? "\n" : "");
     }
     printf("\n");
