@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of a run as Markdown: a summary of what was asked for, then each figure.
+"""The figures of a run as Markdown: a summary of what was asked for, then each figure that was.
 
 `scripts/bench` leaves it in its directory as `figures.md`. `build/venv/bin/python -I
 evaluator/beowire/isolated.py benchmarks.document DIR...` makes it of what several runs have left;
 where a benchmark is in more than one, of the last.
 """
 
-import importlib
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,13 +21,21 @@ _Json = dict[str, Any]
 _TITLE = """\
 # The transport's figures, as measured
 
-From `scripts/bench all`; [what is measured, and how](../benchmarks/README.md). Each
-benchmark is followed by the commands that measure it again. `met?` and `missed?`: the 95 % interval
-has the asked value inside, or there is none. Rows without `asked` are there to compare with.
+From `scripts/bench all`; `scripts/bench NAME` measures one again and prints its commands
+([what each measures](../benchmarks/README.md)). In brackets are 95 % intervals; `met?` and
+`missed?`: they contain the asked value, or there is none. No remark: met.
 """
 
-_SUMMARY_HEAD = ("| `scripts/bench` | what | asked | measured | met |", "|---|---|---|---|---|")
-_FIGURE_HEAD = ("| figure | asked | measured (95 %) | met | values |", "|---|---|---|---|---|")
+_SUMMARY_HEAD = ("| `scripts/bench` | asked | measured | met |", "|---|---|---|---|")
+
+#: What follows in brackets behind a value, which the interval of the ratio makes needless.
+_RANGE = re.compile(r" \([^()]* to [^()]*\)")
+
+#: What values end with that are not of all turns.
+_FIRST = " in the first turn"
+
+#: `tcp-spin 4.18 µs`
+_VALUE = re.compile(r"(.+) ([\d.]+ \S+)")
 
 
 def read(directories: Sequence[Path]) -> list[_Json]:
@@ -44,24 +52,29 @@ def render(benchmarks: Sequence[_Json]) -> str:
     """The document, ending with a newline."""
     lines = [_TITLE, *_SUMMARY_HEAD, *(row for one in benchmarks for row in _summary(one))]
     for one in benchmarks:
-        figures = one["figures"]
-        lines += ["", f"## {one['benchmark']}", ""]
-        lines += [*_FIGURE_HEAD, *map(_row, figures)] if figures else []
+        lines += ["", f"## {one['benchmark']}"]
+        for asked, figures in _groups(one["figures"]).items():
+            lines += ["", *_table(asked, figures, one["figures"])]
         missing = [f"Not measured: {problem}" for problem in one["problems"]]
-        lines += [*([""] if figures and missing else []), *missing]
-        commands = dict.fromkeys(figure["command"] for figure in figures)
-        lines += ["", *(f"    {command}" for command in commands)] if commands else []
+        lines += [*([""] if missing else []), *missing]
     return "\n".join(lines) + "\n"
 
 
-def _summary(benchmark: _Json) -> list[str]:
-    """A row for each thing asked: bulk asks less of 64 KiB than of 1 MiB."""
-    module = importlib.import_module(f"benchmarks.{benchmark['benchmark']}")
-    name = f"`{benchmark['benchmark']}` | {module.SUMMARY}"
+def _groups(figures: Sequence[_Json]) -> dict[str, list[_Json]]:
+    """By what was asked: bulk asks less of 64 KiB than of 1 MiB. Of some nothing was asked; those
+    that are there to compare an asked one with are in its row."""
+    asked_of = {_case(figure) for figure in figures if _asked(figure)}
     groups: dict[str, list[_Json]] = {}
-    for figure in benchmark["figures"]:
-        if asked := _asked(figure):
-            groups.setdefault(asked, []).append(figure)
+    for figure in figures:
+        if _asked(figure) or _case(figure) not in asked_of:
+            groups.setdefault(_asked(figure), []).append(figure)
+    return groups
+
+
+def _summary(benchmark: _Json) -> list[str]:
+    """A row for each thing asked."""
+    name = f"`{benchmark['benchmark']}`"
+    groups = _groups([figure for figure in benchmark["figures"] if _asked(figure)])
     if not groups:
         return [f"| {name} |  | {'; '.join(benchmark['problems']) or 'nothing'} | not measured |"]
     rows = []
@@ -78,16 +91,85 @@ def _summary(benchmark: _Json) -> list[str]:
     return rows
 
 
-def _row(figure: _Json) -> str:
+def _table(asked: str, figures: Sequence[_Json], all_figures: Sequence[_Json]) -> list[str]:
+    """Figures of which the same was asked. What they have in common is in the head."""
+    ratios = {_ratio(one) for one in figures}
+    what = ratios.pop() if len(ratios) == 1 else ""
+    names = [_case(one) if what else one["figure"] for one in figures]
+    head, values = _values(figures)
+    columns = [
+        [what, *names],
+        [
+            f"asked: {asked}" if asked else "measured",
+            *(_compared(one, all_figures) for one in figures),
+        ],
+        *([[head, *values]] if any(values) else []),
+    ]
+    lines = [
+        f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+        for cells in zip(*columns, strict=True)
+    ]
+    return [lines[0], "|" + "---|" * len(columns), *lines[1:]]
+
+
+def _compared(figure: _Json, all_figures: Sequence[_Json]) -> str:
+    """What was measured of a figure, whether that is met, and what is there to compare with."""
+    measured = _measured(figure)
+    if figure["verdict"] not in ("met", None):
+        measured += f" {figure['verdict']}"
+    for other in all_figures:
+        if _asked(figure) and _is_beside(other, figure):
+            measured += f"; {_ratio(other).partition(' / ')[0]} {_measured(other)}"
+    return measured
+
+
+def _values(figures: Sequence[_Json]) -> tuple[str, list[str]]:
+    """The values behind figures, and of what they are: once, if all have those of the same."""
+    texts = []
+    for figure in figures:
+        text = figure["detail"]
+        while ": " in text and _says(figure["figure"], text.partition(": ")[0]):
+            text = text.partition(": ")[2]
+        texts.append(_RANGE.sub("", text).removesuffix(_FIRST))
+    first = "".join({_FIRST for one in figures if one["detail"].endswith(_FIRST)})
+    found = [[_VALUE.fullmatch(part) for part in text.split(", ")] for text in texts]
+    if all(one is not None for row in found for one in row):
+        pairs = [[one.groups() for one in row if one is not None] for row in found]
+        heads = {", ".join(name for name, _ in row) for row in pairs}
+        if len(heads) == 1:
+            return heads.pop() + first, [", ".join(value for _, value in row) for row in pairs]
+    return "values" + first, texts
+
+
+def _says(name: str, start: str) -> bool:
+    """Whether a figure's name has what its values begin with, or the size in it."""
+    return start in name or " ".join(start.split()[-2:]) in name
+
+
+def _is_beside(other: _Json, figure: _Json) -> bool:
+    """Of which nothing was asked: it is there to compare with, and no value of the figure's row
+    says it."""
+    known = other["detail"] != "" and other["detail"] == figure["detail"]
+    return not _asked(other) and not known and _case(other) == _case(figure)
+
+
+def _case(figure: _Json) -> str:
+    """Of what it is a ratio: `64 KiB at 1g` of `64 KiB at 1g: tcp / payload of the wire`."""
+    return str(figure["figure"].partition(": ")[0])
+
+
+def _ratio(figure: _Json) -> str:
+    return str(figure["figure"].partition(": ")[2])
+
+
+def _measured(figure: _Json) -> str:
     unit = _unit(figure)
     measured = _number(figure["value"], unit)
     if figure["ci95"] is None:
         measured += " (±?)"
     elif figure["ci95"][0] != figure["ci95"][1]:
         measured += " ({}-{})".format(*(_number(end, unit) for end in figure["ci95"]))
-    cells = [figure["figure"], _asked(figure), measured + unit]
-    cells += [figure["verdict"] or "", figure["detail"]]
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+    return measured + unit
 
 
 def _asked(figure: _Json) -> str:

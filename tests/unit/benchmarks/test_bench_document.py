@@ -3,11 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import document, latency, table
+from benchmarks import document, table
 from benchmarks.figure import Figure, Results
 from beowire.statistics import Estimate
-
-_SEEN = Figure("8 B: beowire / tcp", Estimate(0.4, 0.39, 0.41), "./again 8")
 
 
 def _figures(*values: float) -> list[Figure]:
@@ -22,28 +20,86 @@ def _written(directory: Path, name: str, results: Results) -> None:
     table.write(directory / name / "figures.json", name, 10.0, results)
 
 
+def _rendered(directory: Path, name: str, *figures: Figure) -> list[str]:
+    _written(directory, name, Results(list(figures)))
+    return document.render(document.read([directory])).splitlines()
+
+
+def _exact(name: str, value: float, *, at_most: float | None = None, detail: str = "") -> Figure:
+    return Figure(name, Estimate(value, value, value), "./again", at_most=at_most, detail=detail)
+
+
 def test_render__counts_what_was_met_of_what_was_asked(tmp_path: Path) -> None:
-    _written(tmp_path, "latency", Results([*_figures(0.5, 0.7, 1.3), _SEEN]))
-    lines = document.render(document.read([tmp_path])).splitlines()
-    assert f"| `latency` | {latency.SUMMARY} | ≤ 1.00 | 0.500 to 1.30 | 2 of 3 |" in lines
-    assert "| 8 B: beowire / tcp |  | 0.400 (0.390-0.410) |  |  |" in lines
-    assert "| 1.3: a / b | ≤ 1.00 | 1.30 | missed |  |" in lines
-    assert lines[-2:] == ["    ./again", "    ./again 8"]
+    lines = _rendered(tmp_path, "latency", *_figures(0.5, 0.7, 1.3))
+    assert "| `latency` | ≤ 1.00 | 0.500 to 1.30 | 2 of 3 |" in lines
+    assert lines[-5:] == [
+        "| a / b | asked: ≤ 1.00 |",
+        "|---|---|",
+        "| 0.5 | 0.500 |",
+        "| 0.7 | 0.700 |",
+        "| 1.3 | 1.30 missed |",
+    ]
+
+
+def test_render__has_what_is_compared_with_in_the_same_row(tmp_path: Path) -> None:
+    asked = _exact("8 B: ours / all", 0.9, at_most=1.0)
+    beside = Figure("8 B: tcp / all", Estimate(0.4, 0.39, 0.41), "./again")
+    lines = _rendered(tmp_path, "latency", asked, beside)
+    assert lines[-1] == "| 8 B | 0.900; tcp 0.400 (0.390-0.410) |"
+
+
+def test_render__leaves_out_what_values_of_the_row_say(tmp_path: Path) -> None:
+    values = "8 B: ours 9 ns, tcp 10 ns, udp 12 ns"
+    asked = _exact("8 B: ours / tcp", 0.9, at_most=1.0, detail=values)
+    lines = _rendered(tmp_path, "latency", asked, _exact("8 B: ours / udp", 0.75, detail=values))
+    assert lines[-3:] == [
+        "| ours / tcp | asked: ≤ 1.00 | ours, tcp, udp |",
+        "|---|---|---|",
+        "| 8 B | 0.900 | 9 ns, 10 ns, 12 ns |",
+    ]
+
+
+def test_render__names_values_in_each_row_where_they_differ(tmp_path: Path) -> None:
+    one = _exact("1 B: a / b", 0.9, at_most=1.0, detail="1 B: a / b: 9 ns (8 ns to 11 ns) / 10 ns")
+    other = _exact("2 B: a / c", 0.5, at_most=1.0, detail="a 1 ns, c 2 ns")
+    lines = _rendered(tmp_path, "latency", one, other)
+    assert lines[-4] == "|  | asked: ≤ 1.00 | values |"
+    assert lines[-2:] == [
+        "| 1 B: a / b | 0.900 | 9 ns / 10 ns |",
+        "| 2 B: a / c | 0.500 | a 1 ns, c 2 ns |",
+    ]
+
+
+def test_render__says_once_of_which_turn_values_are(tmp_path: Path) -> None:
+    detail = "a 9 ns, b 10 ns in the first turn"
+    lines = _rendered(tmp_path, "shm", _exact("1 B: a / b", 0.9, at_most=1.0, detail=detail))
+    assert lines[-3] == "| a / b | asked: ≤ 1.00 | a, b in the first turn |"
+    assert lines[-1] == "| 1 B | 0.900 | 9 ns, 10 ns |"
+
+
+def test_render__has_figures_of_which_nothing_was_asked(tmp_path: Path) -> None:
+    alone = Figure("the loop", Estimate(2.0, 1.0, 3.0), "./again", unit=" ns", detail="of all 9 ns")
+    lines = _rendered(tmp_path, "instrument", *_figures(0.5), alone)
+    assert "| `instrument` | ≤ 1.00 | 0.500 | 1 of 1 |" in lines
+    assert lines[-3:] == [
+        "|  | measured | of all |",
+        "|---|---|---|",
+        "| the loop | 2.000 (1.000-3.000) ns | 9 ns |",
+    ]
 
 
 def test_render__says_what_is_not_sure(tmp_path: Path) -> None:
     unsure = Figure("a / b", Estimate(0.9, 0.8, 1.2), "./again", at_most=1.0, unit=" B")
     blind = Figure("c / d", Estimate(0.9, None, None), "./again", at_most=1.0, unit=" B")
-    _written(tmp_path, "rate", Results([unsure, blind]))
-    text = document.render(document.read([tmp_path]))
-    assert " | ≤ 1.000 B | 0.9000 to 0.9000 B | 2 of 2 (2 unsure) |" in text
-    assert "| c / d | ≤ 1.000 B | 0.9000 (±?) B | met? |  |" in text
+    lines = _rendered(tmp_path, "rate", unsure, blind)
+    assert "| `rate` | ≤ 1.000 B | 0.9000 to 0.9000 B | 2 of 2 (2 unsure) |" in lines
+    assert "| c / d | 0.9000 (±?) B met? |" in lines
 
 
 def test_render__names_what_was_not_measured(tmp_path: Path) -> None:
     _written(tmp_path, "shm", Results(problems=["no Intel MPI is here"]))
     text = document.render(document.read([tmp_path]))
-    assert " |  | no Intel MPI is here | not measured |" in text
+    assert "| `shm` |  | no Intel MPI is here | not measured |" in text
     assert "## shm\n\nNot measured: no Intel MPI is here\n" in text
 
 
