@@ -26,16 +26,8 @@ BEGIN, END = "<!-- the table of docs/programs.json -->", "<!-- end of the table 
 
 _NAMES = {"tcp": "over TCP", "beowire": "over Beowire"}
 
-_HEAD = (
-    "program",
-    "version",
-    "MPI",
-    "what it exercises",
-    "right, and the same as over TCP",
-    "how compared",
-    "run time, Beowire / TCP",
-    "note",
-)
+#: Then a column for each MPI and distribution.
+_HEAD = ("program", "what it exercises", "how compared")
 
 
 def row(outcome: Outcome, where: Row) -> Row:
@@ -83,6 +75,8 @@ def ratio(one: Row) -> str:
     ratios = sorted(ours / tcp for ours, tcp in pairs if tcp > 0)
     if not ratios:
         return ""
+    if len(ratios) == 1:
+        return f"{significant(ratios[0])} (one round)"
     found = order_interval(ratios)
     if found.low is not None and found.high is not None:
         reach = f"95 %: {significant(found.low)} to {significant(found.high)}"
@@ -132,27 +126,31 @@ def document(text: str, rows: Sequence[Row]) -> str:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    lines = [_cells(_HEAD), _cells(["---"] * len(_HEAD))]
+    """A line for each program, which may have run with several MPIs."""
+    wheres = sorted({(one["distribution"], one["mpi"]) for one in rows})
+    programs: dict[str, dict[tuple[str, str], Row]] = {}
     for one in rows:
-        clock = "" if one["clock"] == "job" or not ratio(one) else ", by its own clock"
-        clock += _others(one)
-        notes = [f"{_NAMES[over]} with {_words(words)}" for over, words in one["over"].items()]
-        notes += [one["note"]] if one["note"] else []
-        lines.append(
-            _cells(
-                [
-                    f"{one['title']} (`{one['name']}`), {one['ranks']} ranks",
-                    one["version"],
-                    f"{one['mpi']}, {one['distribution']}",
-                    one["exercises"],
-                    result(one),
-                    one["compared"],
-                    ratio(one) + clock,
-                    "; ".join(notes),
-                ]
-            )
-        )
+        programs.setdefault(one["name"], {})[one["distribution"], one["mpi"]] = one
+    head = [*_HEAD, *(f"{mpi}, {distribution}" for distribution, mpi in wheres)]
+    lines = [_cells(head), "|" + "---|" * len(head)]
+    for by_where in programs.values():
+        last = list(by_where.values())[-1]
+        cells = [f"{last['title']} (`{last['name']}`), {last['ranks']} ranks"]
+        cells += [last["exercises"], last["compared"]]
+        cells += [_outcome(by_where[where]) if where in by_where else "" for where in wheres]
+        lines.append(_cells(cells))
     return "\n".join(lines)
+
+
+def _outcome(one: Row) -> str:
+    """Which version, whether it is right, its run time, and what has to be known of that."""
+    parts = [f"{one['version']}: {result(one)}" if one["version"] else result(one)]
+    if text := ratio(one):
+        parts.append(text + ("" if one["clock"] == "job" else " by its own clock"))
+    parts += [_others(one)]
+    parts += [f"{_NAMES[over]} with {_words(words)}" for over, words in one["over"].items()]
+    parts += [one["note"]]
+    return "; ".join(part for part in parts if part)
 
 
 def _others(one: Row) -> str:
@@ -160,7 +158,7 @@ def _others(one: Row) -> str:
     used = one.get("other_cpus")
     if not ratio(one) or used is None or used < BUSY_SHARE * one["cores"]:
         return ""
-    return f", while others used {significant(used, 2)} of {one['cores']} cores"
+    return f"others used {significant(used, 2)} of {one['cores']} cores"
 
 
 def _words(variables: dict[str, str]) -> str:

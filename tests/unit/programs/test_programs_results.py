@@ -52,6 +52,7 @@ def test_ratio__is_that_of_rounds__with_an_interval_from_six_on() -> None:
     runs = {"tcp": Runs([2.0] * 6), "beowire": Runs([1.0] * 6)}
     row = results.row(replace(_RIGHT, runs=runs), _WHERE)
     assert results.ratio(row) == "0.500 (95 %: 0.500 to 0.500)"
+    assert results.ratio(_row()) == "1.00 (one round)"
 
 
 def test_merged__a_new_row_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
@@ -78,11 +79,22 @@ def test_document__has_the_rows_between_its_two_lines() -> None:
     assert made.startswith(f"before\n{results.BEGIN}\n| program | ")
     assert made.endswith(f" |\n{results.END}\nafter\n")
     assert (
-        "| Melting (`melt`), 2 ranks | 1.0 | Open MPI 4.1.4, Debian 12 | messages / sums | yes |"
-        " its own verdict | 0.500 (rounds: 0.250 to 0.500) | over Beowire with `A=1`; slow |"
+        "| Melting (`melt`), 2 ranks | messages / sums | its own verdict"
+        " | 1.0: yes; 0.500 (rounds: 0.250 to 0.500); over Beowire with `A=1`; slow |"
     ) in made
     with pytest.raises(BeowireError, match="has no lines"):
         results.document("nothing", [])
+
+
+def test_document__has_a_column_for_each_mpi() -> None:
+    rows = [
+        {**results.row(_RIGHT, {**_WHERE, "mpi": "MPICH 5"}), "name": "freeze"},
+        *(results.row(_RIGHT, {**_WHERE, "mpi": mpi}) for mpi in ("MPICH 5", "Open MPI 4.1.4")),
+    ]
+    lines = results.document(f"{results.BEGIN}{results.END}", rows).splitlines()
+    assert lines[1].endswith(" | how compared | MPICH 5, Debian 12 | Open MPI 4.1.4, Debian 12 |")
+    assert [line.count("1.0: yes") for line in lines[3:-1]] == [1, 2]
+    assert lines[3].endswith(" slow |  |")
 
 
 @pytest.mark.parametrize(
@@ -90,13 +102,13 @@ def test_document__has_the_rows_between_its_two_lines() -> None:
     [
         (None, "0.500 (rounds: 0.250 to 0.500)"),
         (0.19, "0.500 (rounds: 0.250 to 0.500)"),
-        (0.2, "0.500 (rounds: 0.250 to 0.500), while others used 0.20 of 2 cores"),
+        (0.2, "0.500 (rounds: 0.250 to 0.500); others used 0.20 of 2 cores"),
     ],
 )
 def test_document__says_what_others_used__if_that_is_felt(used: float | None, said: str) -> None:
     row = results.row(replace(_RIGHT, other_cpus=used), {**_WHERE, "cores": 2})
     made = results.document(f"{results.BEGIN}{results.END}", [row])
-    assert f"| {said} | over Beowire with" in made
+    assert f" {said}; over Beowire with" in made
 
 
 def test_document__of_the_project_is_what_its_json_says() -> None:
