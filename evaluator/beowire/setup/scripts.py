@@ -55,8 +55,10 @@ def look(prefix: str, files: Sequence[Piece], group: str) -> str:
         'echo "mounted $(findmnt -n -o FSTYPE,OPTIONS -T "$at" 2>/dev/null)"',
         "see() {",
         '    if [ -n "$refused" ] || ! is_there "$1"; then echo "absent $1"; return; fi',
-        '    is_ours "$1" || echo "foreign $1"',
         '    if [ "$(sum "$1")" = "$2" ]; then echo "same $1"; else echo "other $1"; fi',
+        # The same file is let be, but for the one that may get a capability.
+        f'    is_ours "$1" || {{ [ "$(sum "$1")" = "$2" ] && [ "$1" != "{FRAMES}" ]; }} ||'
+        '        echo "foreign $1"',
         "}",
         # What is in a directory that others can change is not looked at.
         'if [ -z "$refused" ]; then listed=$(manifest); for one in'
@@ -113,13 +115,17 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         "listed=$(manifest)",
         f'[ -z "$listed" ] || before=$(sed -n "s/^# made //p" {MANIFEST})',
         "list() {",
-        '    { echo "# made $before"; cat "./$draft/manifest"; cat; } >"./$draft/list" &&'
+        '    { echo "# made $before"; sed "$theirs" "./$draft/manifest"; cat; } >"./$draft/list" &&'
         f' move "./$draft/list" {MANIFEST}',
         "}",
         # A file takes no other place than a file's.
         'move() { [ ! -d "./$2" ] || [ -L "./$2" ] || fail "$prefix/$2 is a directory: another'
         ' --prefix"; mv -f "$1" "./$2"; }',
+        # What was there before and is the same stays, and is not undone. Another host may have put
+        # it there just now, and has listed it before.
+        'is_theirs() { is_there "$1" && ! (listed=$(manifest); is_ours "$1"); }',
         "put() {",
+        '    ! is_theirs "$1" || return 0',
         "    case $1 in */*)",
         '        [ -d "./${1%/*}" ] || mkdir "./${1%/*}" || [ -d "./${1%/*}" ]',
         '        safe "${1%/*}" || fail "$prefix/${1%/*} can be changed by others: another'
@@ -134,6 +140,11 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
             f'! is_there "{one.path}" || [ "$(sum "{one.path}")" = {one.digest} ] ||'
             f' is_ours "{one.path}" || fail "$prefix/{one.path} is not what'
             ' \\`beowire setup\\` has put there: move it away, or another --prefix"'
+            for one in files
+        ),
+        "theirs=",
+        *(
+            f'! is_theirs "{one.path}" || theirs="$theirs; \\,  {one.path}\\$,d"'
             for one in files
         ),
         # First, so that what is left of a try that failed can be undone: what was there before,

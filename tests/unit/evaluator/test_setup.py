@@ -214,6 +214,25 @@ def test_undo__files_of_others_are_neither_replaced_nor_taken(tmp_path: Path, na
             break
 
 
+def test_apply__the_same_file_of_others_is_let_be(tmp_path: Path) -> None:
+    prefix = tmp_path / "beowire"
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    whole = files_in(prefix)
+    assert run("--prefix", str(prefix), "--undo")[1] is None
+    prefix.mkdir()
+    (prefix / "env.sh").write_bytes(whole["env.sh"])
+    os.utime(prefix / "env.sh", (1, 1))
+    said, error = run("--prefix", str(prefix), "--apply")
+    assert (error, "NOT POSSIBLE" in said) == (None, False)
+    assert files_in(prefix).keys() == whole.keys()
+    assert (prefix / "env.sh").stat().st_mtime == 1
+    said, error = run("--prefix", str(prefix))
+    assert error is None
+    assert "as it should be" in said
+    assert run("--prefix", str(prefix), "--undo")[1] is None
+    assert files_in(prefix) == {"env.sh": whole["env.sh"]}
+
+
 @pytest.mark.parametrize("moves", range(1, 7))
 def test_apply__killed_half_way__again_and_undone(
     tmp_path: Path, engine: Path, monkeypatch: pytest.MonkeyPatch, moves: int
