@@ -201,10 +201,11 @@ class HostsPlace:
         if self._ssh.run(name, look, content).strip() != "same":
             self._ssh.run(
                 name,
-                # Others may be able to write there: the name is random, and no link is followed.
-                f"umask 022; {way} yes || {_TELL}; new=$(mktemp {_IT}.XXXXXX)"
-                ' && trap "rm -f \\"$new\\"" EXIT && cat > "$new"'
-                f' && chmod 755 "$new" && mv -fT "$new" {_IT}',
+                # Others may be able to write there: the name is random, and no link is followed: mv
+                # into a directory replaces a link itself. It has no -T in old BusyBoxes.
+                f"umask 022; {way} yes || {_TELL}; new=$(mktemp -d {_IT}.XXXXXX)"
+                ' && trap "rm -rf \\"$new\\"" EXIT && cat > "$new/$it"'
+                ' && chmod 755 "$new/$it" && mv -f "$new/$it" ./',
                 content,
             )
         self._there.add((name, file))

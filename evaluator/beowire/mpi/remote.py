@@ -66,10 +66,12 @@ def _script(mpi: Installation, digest: str) -> str:
         f' dir="{BASE}/mpi-{digest}-$(sha256sum <{wrapper} | cut -c1-16)";'
         f' if [ -f "$dir/{file}" ]; then cat >/dev/null; else'
         f' new=$(mktemp -d "{BASE}/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
-        ' && tar -xf - -C "$new" && cd "$new" || { echo "cache $dir" >&2; exit 1; };'
+        # By that name already: a plain mv into a directory replaces no directory that is not empty.
+        ' && it=$new/${dir##*/} && mkdir "$it" && tar -xf - -C "$it" && cd "$it" ||'
+        ' { echo "cache $dir" >&2; exit 1; };'
         f" {compile_} >log 2>&1 || {{ echo failed; cat log; exit 0; }};"
         # Another comparison may have made it meanwhile, or may just now.
-        f' [ -f "$dir/{file}" ] || {{ rm -rf "$dir"; mv -T "$new" "$dir" 2>/dev/null; }};'
+        f' [ -f "$dir/{file}" ] || {{ rm -rf "$dir"; mv "$it" "{BASE}/" 2>/dev/null; }};'
         f' [ -f "$dir/{file}" ] || {{ echo "cache $dir" >&2; exit 1; }}; fi;'
         ' echo made; echo "$dir"'
     )

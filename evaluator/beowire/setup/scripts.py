@@ -143,10 +143,7 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
             for one in files
         ),
         "theirs=",
-        *(
-            f'! is_theirs "{one.path}" || theirs="$theirs; \\,  {one.path}\\$,d"'
-            for one in files
-        ),
+        *(f'! is_theirs "{one.path}" || theirs="$theirs; \\,  {one.path}\\$,d"' for one in files),
         # First, so that what is left of a try that failed can be undone: what was there before,
         # too, as long as not all is replaced.
         'printf "%s\\n" "$listed" | sed "/^#/d; /^$/d" | list',
