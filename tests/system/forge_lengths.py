@@ -3,10 +3,9 @@
 off the path can do to datagrams that are cut.
 
 forge_lengths.py FROM TO FROM_PORT TO_PORT [FROM TO FROM_PORT TO_PORT]
-    tells TO that what it sends from TO_PORT to FROM, FROM_PORT is too long, and (IPv4) should go by
-    a router that is not there; and sends it fragments of datagrams that never come, from addresses
-    near FROM; until its input ends, or for 20 seconds. IPv4 or IPv6. Says "ready" after the first
-    burst.
+    tells TO that what it sends from TO_PORT to FROM, FROM_PORT is too long, and sends it fragments
+    of datagrams that never come, from addresses near FROM; until its input ends, or for 20 seconds.
+    IPv4 or IPv6. Says "ready" after the first burst.
 """
 
 import ipaddress
@@ -62,16 +61,6 @@ def too_long(source: Address, target: Address, ports: tuple[int, int], mtu: int)
     return ip((source, target), _ICMP, body, 0, 1)
 
 
-def redirect(source: Address, target: Address, ports: tuple[int, int]) -> bytes:
-    """What `source` would say to `target` if it were a router on the way to itself."""
-    datagram = struct.pack("!HHHH", ports[1], ports[0], 1400, 0) + bytes(28)
-    gateway = type(source)(int(source) + 77)
-    body = struct.pack("!BBH", 5, 1, 0) + gateway.packed
-    body += ip((target, source), _UDP, datagram, 0x4000, 1)
-    body = body[:2] + struct.pack("!H", checksum(body)) + body[4:]
-    return ip((source, target), _ICMP, body, 0, 1)
-
-
 def fragment(source: Address, target: Address, number: int) -> bytes:
     """The beginning of a datagram of which no more comes."""
     near = type(source)(int(source) + 256 * (1 + number % 200))
@@ -103,8 +92,6 @@ def main() -> None:
         def lengths() -> None:
             for source, target, ports in aims:
                 forger.sendto(too_long(source, target, ports, mtu), (str(target), 0))
-                if source.version == 4:
-                    forger.sendto(redirect(source, target, ports), (str(target), 0))
 
         for _ in range(_TELL):
             lengths()
