@@ -73,4 +73,7 @@ void check_ending(void);
  *  is under way, and its process. */
 void check_endless(void);
 
+/** Two ranks exchange messages while each makes children, which end in every way. */
+void check_forking(void);
+
 #endif /* BEOWIRE_MPI_CHECK_H */

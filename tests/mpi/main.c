@@ -79,6 +79,7 @@ static const struct {
     {"gaps", check_gaps},
     {"matched", check_matched},
     {"persistent", check_persistent},
+    {"forking", check_forking},
 };
 #define CHECKS (sizeof checks / sizeof *checks)
 

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MPI jobs beside a host that lies to kernels about the way, or takes addresses at the switch."""
+"""MPI jobs beside a host that lies to kernels about the way and takes addresses at the switch, and
+beside a user who takes the port of a rank that ends; jobs that fork, and whose provider is replaced
+while they run."""
 
 import contextlib
+import os
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,30 +15,34 @@ from pathlib import Path
 import pytest
 
 from beowire.lab import network
-from system.conftest import PATIENCE_S, ROOT, RunBeowire
-from system.mpi_jobs import OPEN_MPI, Endless, Mpi
+from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
+from system.mpi_jobs import ALONE, OPEN_MPI, Endless, Mpi
 from system.test_mpi_stillness import assert_goes_on
 
-STRANGER = network.node_name(2)
+
+@pytest.fixture(name="library")
+def debians_open_mpi(run_beowire: RunBeowire) -> Mpi:
+    """Debian's Open MPI; `make mpi-test` tries others."""
+    return Mpi(run_beowire, OPEN_MPI)
 
 
 @pytest.fixture(name="mpi")
-def make_lab(run_beowire: RunBeowire) -> Iterator[Mpi]:
-    """Debian's Open MPI, in a lab of two nodes and a stranger."""
-    done = run_beowire("lab", "up", "--link", "switch", "--nodes", "3")
+def make_lab(library: Mpi) -> Iterator[Mpi]:
+    """The MPI, in a lab of two nodes and a stranger."""
+    done = library.run_beowire("lab", "up", "--link", "switch", "--nodes", "3")
     assert done.returncode == 0, done.stderr
     try:
-        yield Mpi(run_beowire, OPEN_MPI)
+        yield library
     finally:
-        run_beowire("lab", "down", "--all")
+        library.run_beowire("lab", "down", "--all")
 
 
 @contextlib.contextmanager
-def stranger(program: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
-    """A program beside this file, in the third node, that is ready."""
+def stranger(node: str, program: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """A program beside this file, in a node, that is ready."""
     path = Path(__file__).with_name(program)
     with subprocess.Popen(
-        [ROOT / "beowire", "lab", "exec", STRANGER, "--", sys.executable, path, *words],
+        [ROOT / "beowire", "lab", "exec", node, "--", sys.executable, path, *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -66,27 +75,62 @@ def fragments_made(mpi: Mpi, node: int) -> int:
     return int(values[names.index("FragCreates")])
 
 
-def test_ways_are_said_to_be_narrow__the_job_goes_on(mpi: Mpi, tmp_path: Path) -> None:
-    job = Endless(mpi, tmp_path / "output", environment={"FI_BEOWIRE_LANES": "udp"})
+def test_strangers_attack_one_after_the_other__a_sealed_job_goes_on_until_a_rank_ends(
+    mpi: Mpi, tmp_path: Path
+) -> None:
+    environment = {
+        **ALONE,
+        "FI_BEOWIRE_LANES": "udp",
+        "BEOWIRE_SETTINGS": "authenticate=true",
+        "FI_BEOWIRE_PEER_TIMEOUT": "4",
+    }
+    job = Endless(mpi, tmp_path / "output", environment=environment)
     try:
         ends = [(network.node_address(node), udp_port(mpi, node)) for node in (0, 1)]
         words = []
         for (source, source_port), (target, target_port) in (ends, ends[::-1]):
             words += [source, target, source_port, target_port]
-        with stranger("forge_lengths.py", *words):
+        with stranger("node2", "forge_lengths.py", *words):
             assert_goes_on(job)
         assert [fragments_made(mpi, node) for node in (0, 1)] == [0, 0]
+        macs = [network.node_mac(node) for node in (0, 1)]
+        with stranger("node2", "steal_place.py", *macs) as thief:
+            read, _ = thief.communicate("now\n", timeout=PATIENCE_S)
+        assert int(read) > 0
+        assert_goes_on(job)
+        with stranger("node1", "take_port.py", *ends[1]) as taker:
+            os.kill(job.processes()[1], signal.SIGKILL)
+            assert taker.stdout is not None
+            assert taker.stdout.readline() == "taken\n"
+            assert wait_until(lambda: job.launcher.poll() is not None, PATIENCE_S), job.said()
+        assert job.launcher.returncode != 0
     finally:
         job.end()
 
 
-def test_addresses_are_stolen_for_a_while__a_sealed_job_goes_on(mpi: Mpi, tmp_path: Path) -> None:
-    sealed = {"BEOWIRE_SETTINGS": "authenticate=true"}
-    job = Endless(mpi, tmp_path / "output", environment=sealed)
+def test_ranks_fork__children_end_as_they_like(mpi: Mpi) -> None:
+    mpi.check("forking", environment=ALONE)
+
+
+def test_the_provider_is_replaced_while_a_job_runs__it_goes_on(mpi: Mpi, tmp_path: Path) -> None:
+    """As dpkg replaces files: by a rename."""
+    engine = tmp_path / "engine"
+    shutil.copytree(ROOT / "build" / "engine", engine)
+    provider = engine / "fabric" / "libbeowire-fi.so"
+    environment = {**ALONE, "BEOWIRE_ENGINE_DIR": str(engine)}
+    job = Endless(mpi, tmp_path / "output", environment=environment)
     try:
-        with stranger("steal_place.py", network.node_mac(0), network.node_mac(1)) as thief:
-            read, _ = thief.communicate("now\n", timeout=PATIENCE_S)
-        assert int(read) > 0
+        for file in engine.rglob("*"):
+            if file.is_file():
+                new = file.with_name(f"{file.name}.dpkg-new")
+                new.write_bytes(b"another version")
+                new.replace(file)
+        for process in job.processes().values():
+            maps = Path(f"/proc/{process}/maps").read_text(encoding="utf-8")
+            assert f"{provider} (deleted)" in maps
         assert_goes_on(job)
+        for process in job.processes().values():
+            os.kill(process, signal.SIGTERM)
+        assert wait_until(lambda: job.launcher.poll() is not None, PATIENCE_S), job.said()
     finally:
         job.end()
