@@ -44,6 +44,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ),
         ("compare --lab --probes all", "also CPU time, interrupts and system calls per message"),
         ("compare --lab --load hog:19", "idle, and beside a busy loop of nice 19"),
+        ("compare --lab --launches 10 --out BEFORE", "ten times with new processes, for `diff`"),
         (
             "compare --lab --against BEFORE",
             "repeat an earlier run, and stop at the first regression",
@@ -80,6 +81,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
             "setup --hosts root@A,root@B --group mpi --apply",
             "prepare the hosts, and test each pair",
         ),
+        ("setup --hosts A,B --sudo --group mpi --apply", "the same where root cannot log in"),
         ("setup --hosts root@A,root@B --undo", "remove what it installed"),
     ),
     "tune": (

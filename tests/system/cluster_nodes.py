@@ -49,6 +49,7 @@ echo "alice:x:{user}:{user}::/home/alice:/bin/bash" >>/etc/passwd
 echo "alice:x:{user}:" >>/etc/group
 echo "alice:*:20000:0:99999:7:::" >>/etc/shadow
 echo "alice:!::" >>/etc/gshadow
+echo "alice ALL=(root) NOPASSWD: ALL" >/etc/sudoers.d/alice
 cat "$shared/hosts" >/etc/hosts
 cp "$shared/ssh_known_hosts" /etc/ssh/ssh_known_hosts
 cp "$shared/sshd_config" /etc/ssh/sshd_config

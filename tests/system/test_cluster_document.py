@@ -80,7 +80,14 @@ TYPED = (
     Typed(
         "./beowire setup --hosts root@n0,root@n1,root@n2 --group mpi --apply",
         "root",
-        says="(?s)n2: done.*" + ".*".join(f"ok +{way}: half a round trip takes" for way in WAYS),
+        says="(?s)n2: done.*"
+        + ".*".join(f"(ok|slower) +{way}: half a round trip of " for way in WAYS),
+    ),
+    Typed(
+        "./beowire setup --hosts n0,n1,n2 --sudo --group mpi",
+        "root",
+        changed=("n0,n1,n2", "alice@n0,alice@n1,alice@n2"),
+        says="(?s)n2: /opt/beowire is as it should be.*(ok|slower) +frames: half a round trip of ",
     ),
     Typed(MPIRUN, "before", chapter="Start jobs"),
     Typed("nft insert rule", "before"),
@@ -89,7 +96,7 @@ TYPED = (
         "root",
         changed=(",root@n2", ""),
         says=r"(?s)ok +firewall: [^\n]*a\s+rule\s+lets\s+in\s+UDP\s+of\s+10\.77"
-        ".*ok +UDP: half a round trip takes",
+        ".*(ok|slower) +UDP: half a round trip of 8 B takes",
     ),
     Typed(". /opt/beowire/env.sh", "batch", chapter="Slurm"),
     Typed("srun --mpi=pmix", "batch", says="6 ranks: right"),

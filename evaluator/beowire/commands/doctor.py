@@ -54,7 +54,7 @@ def doctor(
             with SshLauncher(hosts, ssh_option or [], interface, many=True) as launcher:
                 found = there(launcher, interface, interrupts)
                 with closing(Visits(launcher, found, interrupts)) as visits:
-                    pairs = list(visits.pairs())
+                    pairs = visits.pairs()
     diagnoses = [diagnose(one, udp_passes=all_pass(one.host, "UDP", pairs)) for one in found]
     between = judge(pairs, found) if pairs else []
     if as_json:

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -20,7 +21,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.ssh import SshLauncher
 from beowire.setup import scripts
-from beowire.setup.hosts import Hosts, OverSsh, ThisHost, on_all
+from beowire.setup.hosts import BySudo, Hosts, OverSsh, ThisHost, on_all
 from beowire.setup.pieces import (
     DEFAULT_PREFIX,
     FRAMES,
@@ -61,6 +62,10 @@ def setup(
         str,
         typer.Option("--group", help="Who may send Ethernet frames, started by beowire-frames."),
     ] = "",
+    sudo: Annotated[
+        bool,
+        typer.Option("--sudo", help="Become root by sudo, for users who may without a password."),
+    ] = False,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
 ) -> None:
@@ -70,21 +75,11 @@ def setup(
     Ethernet frames, and writes the variables as a file for shells and as a module. Then, between
     each two hosts, it bounces messages by each of Beowire's ways. docs/CLUSTER.md
     """
-    if ssh_option and hosts is None:
-        raise BeowireError("--ssh-option needs --hosts A,B,C")
     if apply and undo:
         raise BeowireError("--apply does it, --undo takes it away: take one")
-    if group and not _GROUP.fullmatch(group):
-        raise BeowireError(f"no group can be called {group!r}: `getent group` lists them")
-    if interface and not _INTERFACES.fullmatch(interface):
-        raise BeowireError(f"no interface can be called {interface!r}: `ip -br link` lists them")
-    check_prefix(prefix)
-    where: Hosts = ThisHost()
-    if hosts is not None:
-        names = [name.strip() for name in hosts.split(",")]
-        if len(set(names)) < len(names):
-            raise BeowireError("the same host twice: --hosts A,B,C")
-        where = OverSsh(names, ssh_option or [])
+    _check_words(prefix, group, interface, sudo=sudo)
+    here = _hosts(hosts, ssh_option)
+    where = BySudo(here) if sudo else here
     if undo:
         _undo(where, prefix)
         return
@@ -97,15 +92,38 @@ def setup(
     if len(where.names) > 1:
         # Who was let send frames is so from now on.
         plans = _plans(where, prefix, files, group) if apply else plans
+        if sudo:
+            plans = [_as_user(here, one, prefix) for one in plans]
         bad = _check(where.names, plans, prefix, interface, ssh_option or []) or bad
     if apply:
         print(f"where jobs are started: . {prefix}/{SHELL}   (back to TCP: . {prefix}/{OFF})")
         print(f"or: module use {prefix}/modulefiles; module load beowire")
         if group:
-            print(f"members of {group} start programs by beowire-frames:")
+            print(f"members of {group} (who log in again first) start programs by beowire-frames:")
             print(f"    mpirun -n 4 --hostfile hosts {prefix}/{FRAMES} ./program")
     if bad:
         raise typer.Exit(1)
+
+
+def _check_words(prefix: str, group: str, interface: str, *, sudo: bool) -> None:
+    if group and not _GROUP.fullmatch(group):
+        raise BeowireError(f"no group can be called {group!r}: `getent group` lists them")
+    if interface and not _INTERFACES.fullmatch(interface):
+        raise BeowireError(f"no interface can be called {interface!r}: `ip -br link` lists them")
+    check_prefix(prefix)
+    if sudo and prefix.startswith("~"):
+        raise BeowireError("--sudo installs for all users: --prefix without `~`")
+
+
+def _hosts(hosts: str | None, ssh_option: Sequence[str] | None) -> Hosts:
+    if hosts is None:
+        if ssh_option:
+            raise BeowireError("--ssh-option needs --hosts A,B,C")
+        return ThisHost()
+    names = [name.strip() for name in hosts.split(",")]
+    if len(set(names)) < len(names):
+        raise BeowireError("the same host twice: --hosts A,B,C")
+    return OverSsh(names, ssh_option or [])
 
 
 def _plans(where: Hosts, prefix: str, files: Sequence[Piece], group: str) -> list[Plan]:
@@ -115,24 +133,37 @@ def _plans(where: Hosts, prefix: str, files: Sequence[Piece], group: str) -> lis
     return [plan(name, _value(one), prefix, files, group) for name, one in said.items()]
 
 
+def _as_user(here: Hosts, one: Plan, prefix: str) -> Plan:
+    """The plan that root has seen, for the user who logs in: is he a member of the group?"""
+    if not one.may_frames:
+        return one
+    said = here.run(one.host, f'if [ -x "{for_shell(prefix)}/{FRAMES}" ]; then echo yes; fi')
+    return replace(one, may_frames=said.strip() == "yes")
+
+
 def _value(one: str | BeowireError) -> str:
     if isinstance(one, BeowireError):
         raise one
     return one
 
 
-def _say(text: str) -> None:
-    print(text_table.for_stream(text, sys.stdout))
+def _say_of_hosts(said: Sequence[tuple[str, str]]) -> None:
+    """What is said of several hosts is one line."""
+    hosts: dict[str, list[str]] = {}
+    for host, text in said:
+        hosts.setdefault(text, []).append(host)
+    for text, names in hosts.items():
+        print(text_table.for_stream(f"{', '.join(names)}: {text}", sys.stdout))
 
 
 def _show_plans(plans: Sequence[Plan], prefix: str, *, apply: bool) -> None:
+    said: list[tuple[str, str]] = []
     for one in plans:
         if not one.steps and not one.obstacles:
-            print(f"{one.host}: {prefix} is as it should be")
-        for step in one.steps:
-            _say(f"{one.host}: {'will' if apply else 'would'} {step}")
-        for obstacle in one.obstacles:
-            _say(f"{one.host}: NOT POSSIBLE: {obstacle}")
+            said.append((one.host, f"{prefix} is as it should be"))
+        said += [(one.host, f"{'will' if apply else 'would'} {step}") for step in one.steps]
+        said += [(one.host, f"NOT POSSIBLE: {obstacle}") for obstacle in one.obstacles]
+    _say_of_hosts(said)
     if not apply and any(one.steps for one in plans):
         print("nothing is changed yet: --apply does it")
 
@@ -150,9 +181,8 @@ def _apply(
     todo = {one.host for one in plans if one.steps}
     done = on_all(where, lambda name: where.run(name, line, data) if name in todo else "")
     failed = [one for one in done.values() if isinstance(one, BeowireError)]
-    for name, one in done.items():
-        if name in todo and not isinstance(one, BeowireError):
-            print(f"{name}: done")
+    right = [name for name, one in done.items() if not isinstance(one, BeowireError)]
+    _say_of_hosts([(name, "done") for name in right if name in todo])
     if failed:
         rest = " (the others are done; repeat it)" if len(todo) > 1 else ""
         raise BeowireError(f"{failed[0]}{rest}", exit_code=1)
@@ -161,17 +191,18 @@ def _apply(
 def _undo(where: Hosts, prefix: str) -> None:
     text = scripts.undo(prefix).encode()
     done = on_all(where, lambda name: where.run(name, "exec sh", text))
+    said: list[tuple[str, str]] = []
     for name, one in done.items():
         if isinstance(one, BeowireError):
             continue
         lines = one.splitlines()
-        if lines == ["nothing"]:
-            print(f"{name}: nothing of `beowire setup` is in {prefix}")
-        else:
-            print(f"{name}: {prefix} is taken away")
-        for line in lines:
-            if line.startswith("kept "):
-                print(f"{name}: {line}: it was changed since")
+        empty = lines == ["nothing"]
+        result = (
+            f"nothing of `beowire setup` is in {prefix}" if empty else f"{prefix} is taken away"
+        )
+        said.append((name, result))
+        said += [(name, f"{line}: it was changed since") for line in lines if line[:5] == "kept "]
+    _say_of_hosts(said)
     failed = [one for one in done.values() if isinstance(one, BeowireError)]
     if failed:
         raise BeowireError(str(failed[0]), exit_code=1)
@@ -194,7 +225,7 @@ def _check(
                 launcher.through[one.host] = f'"{for_shell(prefix)}/{FRAMES}" '
         found = there(launcher, interface, interrupts)
         with closing(Visits(launcher, found, interrupts)) as visits:
-            pairs = list(visits.pairs())
+            pairs = visits.pairs()
     findings: list[Finding] = judge(pairs, found)
     print("\n".join(["between the hosts", *show.lines_of(findings, show.width_here())]))
     return any(finding.state is State.BAD for finding in findings)

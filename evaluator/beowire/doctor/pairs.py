@@ -2,14 +2,15 @@
 """What goes between each two of several hosts: each of Beowire's ways by itself, and full frames.
 
 An engine on each host visits pair after pair, and way after way: it opens a session, bounces some
-messages, closes it. Where something fails both engines are started anew, since a session that broke
-may leave an end in the middle of a message.
+messages, closes it. Pairs that have no host in common are visited at the same time, so the time
+grows with the number of hosts, not of pairs. Where something fails both engines are started anew,
+since a session that broke may leave an end in the middle of a message.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import combinations
 
 from beowire.doctor.facts import Facts
 from beowire.engine import EngineError, EngineProcess
@@ -22,7 +23,7 @@ from beowire.session import RoundShape, Session
 from beowire.survey import Survey, end_engines, greet, known_drivers, start_engine
 
 #: What IP and UDP have in front of a datagram's data.
-_UDP_HEADER_BYTES = 28
+UDP_HEADER_BYTES = 28
 
 #: What is open connects within milliseconds.
 _CONNECT_S = 2.0
@@ -90,6 +91,7 @@ class Visits:
         self._found = found
         self._interrupts = interrupts
         self._engines: list[EngineProcess | None] = [None] * len(launcher.nodes)
+        self._interrupted = False
         ends = [
             NodeEnd(node=node.name, interface=one.interface, address=_address(one))
             for node, one in zip(launcher.nodes, found, strict=True)
@@ -97,19 +99,32 @@ class Visits:
         self._survey = Survey(ends[:2], [], ends[2:])
         self._infos: dict[str, DriverInfo] = {}
 
-    def pairs(self, told: Callable[[Pair], None] = lambda _: None) -> Iterator[Pair]:
-        """Visits each pair once; `told` hears of each as it is done."""
-        for places in combinations(range(len(self._found)), 2):
-            ends = [self._found[place] for place in places]
-            pair = Pair((ends[0].host, ends[1].host))
-            for way in WAYS:
-                needed = pair.ways.get(way.needs)
-                if needed is not None and needed.tried and not needed.works:
-                    pair.ways[way.name] = Bounced(why=f"{way.needs} does not pass", tried=False)
-                else:
-                    pair.ways[way.name] = self._bounce(way, places)
-            told(pair)
-            yield pair
+    def pairs(self) -> list[Pair]:
+        """Visits each pair once. They are in the order of the hosts."""
+        visited: dict[tuple[int, int], Pair] = {}
+        with ThreadPoolExecutor(max(1, len(self._found) // 2)) as pool:
+            try:
+                for places in rounds(len(self._found)):
+                    visited |= zip(places, pool.map(self._pair, places), strict=True)
+            except BaseException:
+                # Ctrl-C: a thread that waits for an engine hears that it has ended.
+                self._interrupted = True
+                for engine in self._engines:
+                    if engine is not None:
+                        engine.process.terminate()
+                raise
+        return [visited[places] for places in sorted(visited)]
+
+    def _pair(self, places: tuple[int, int]) -> Pair:
+        ends = [self._found[place] for place in places]
+        pair = Pair((ends[0].host, ends[1].host))
+        for way in WAYS:
+            needed = pair.ways.get(way.needs)
+            if needed is not None and needed.tried and not needed.works:
+                pair.ways[way.name] = Bounced(why=f"{way.needs} does not pass", tried=False)
+            else:
+                pair.ways[way.name] = self._bounce(way, places)
+        return pair
 
     def close(self) -> None:
         """Ends all engines."""
@@ -127,7 +142,7 @@ class Visits:
         size = way.size
         if size == 0:
             mtus = [end.number("interface_mtu") or 0 for end in ends]
-            size = min(mtus) - _UDP_HEADER_BYTES
+            size = min(mtus) - UDP_HEADER_BYTES
             if size <= 0:
                 return Bounced(why="the MTU is not known", tried=False)
         try:
@@ -139,7 +154,7 @@ class Visits:
     def _visit(self, driver: str, size: int, places: tuple[int, int]) -> Bounced:
         engines = self._engine(places[0]), self._engine(places[1])
         session = Session(
-            self._info(driver, engines[0]), self._launcher, self._interrupts, places=places
+            self._info(driver, engines[0]), self._launcher, Interrupts(), places=places
         )
         session.connect_timeout_s = _CONNECT_S
         session.adopt(engines)
@@ -165,10 +180,10 @@ class Visits:
     def _engine(self, place: int) -> EngineProcess:
         engine = self._engines[place]
         if engine is None:
-            started: list[EngineProcess] = []
-            engine = start_engine(
-                self._launcher, self._launcher.nodes[place], self._interrupts, started
-            )
+            if self._interrupted:
+                raise BeowireError("interrupted")
+            # Signals interrupt the main thread alone, which waits for this one.
+            engine = start_engine(self._launcher, self._launcher.nodes[place], Interrupts(), [])
             self._engines[place] = engine
             greet(engine)
         return engine
@@ -180,11 +195,22 @@ class Visits:
         return self._infos[driver]
 
     def _forget(self, places: tuple[int, int]) -> None:
-        with self._interrupts.held():
-            engines = [self._engines[place] for place in places]
-            for place in places:
-                self._engines[place] = None
-            end_engines([engine for engine in engines if engine is not None])
+        engines = [self._engines[place] for place in places]
+        for place in places:
+            self._engines[place] = None
+        end_engines([engine for engine in engines if engine is not None])
+
+
+def rounds(hosts: int) -> list[list[tuple[int, int]]]:
+    """All pairs, in as few rounds as there can be in which no host is twice: one stays where it is
+    and the others move round the table."""
+    seats = list(range(hosts + hosts % 2))  # of an odd number one more, who is nobody
+    found = []
+    for _ in seats[1:]:
+        facing = zip(seats[: len(seats) // 2], reversed(seats), strict=False)
+        found.append([(min(two), max(two)) for two in facing if max(two) < hosts])
+        seats[1:] = [seats[-1], *seats[1:-1]]
+    return found
 
 
 def _address(found: Facts) -> str | None:

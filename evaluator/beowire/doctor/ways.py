@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is to be said of the ways between hosts: where something is stopped, and by what, likely."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from beowire.doctor.facts import Facts, network_of
 from beowire.doctor.finding import Finding, State, ok, unknown
 from beowire.doctor.host_checks import found_mpis
-from beowire.doctor.pairs import WAYS, Pair
-from beowire.units import time_text
+from beowire.doctor.pairs import UDP_HEADER_BYTES, WAYS, Pair, Way
+from beowire.units import size_text, time_text
 
 #: What to look at where a way is closed.
 STOPPED: Mapping[str, tuple[State, str, str]] = {
@@ -38,6 +39,16 @@ STOPPED: Mapping[str, tuple[State, str, str]] = {
     ),
 }
 
+#: What slow long messages cost, and what tells the cause.
+_SLOW = (
+    "frames are lost on the way and sent again, or other programs use the processors",
+    "beowire compare --hosts A,B --drivers beowire,tcp-spin --sizes 8,256KiB"
+    "   # if TCP is as slow, look for the cause in the hosts or the cable",
+)
+
+#: A short message takes less than so many full frames.
+_SHORT_FRAMES = 3
+
 _DIFFERENT: Mapping[str, tuple[str, str]] = {
     "kernels": ("hosts that differ are hard to compare", ""),
     "MPI": (
@@ -51,7 +62,7 @@ def judge(pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Finding]:
     """A finding for each way, or for each pair where it is not open between all."""
     return [
         *_mtus(found),
-        *(finding for way in WAYS for finding in _of_way(way.name, pairs, found)),
+        *(finding for way in WAYS for finding in _of_way(way, pairs, found)),
         *_kernels(found),
         *_same("MPI", {one.host: ", ".join(found_mpis(one)) or "none" for one in found}),
     ]
@@ -72,7 +83,8 @@ def _kernels(found: Sequence[Facts]) -> list[Finding]:
     return _same("kernels", {one.host: one.text("kernel") for one in found})
 
 
-def _of_way(name: str, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Finding]:
+def _of_way(way: Way, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Finding]:
+    name = way.name
     closed = [pair for pair in pairs if not pair.ways[name].works and pair.ways[name].tried]
     untried = [pair for pair in pairs if not pair.ways[name].tried]
     times = [one for pair in pairs if (one := pair.ways[name].half_rtt_ns) is not None]
@@ -84,8 +96,7 @@ def _of_way(name: str, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Fi
         said = f"stopped: {where}{_described(name, closed, alone=bool(where))}"
         findings.append(Finding(name, state, said, costs, do.format(**words)))
     if untried:
-        reasons = dict.fromkeys(pair.ways[name].why for pair in untried)
-        findings.append(unknown(name, "not tried: " + "; ".join(reasons)))
+        findings.append(unknown(name, f"not tried: {_reasons(name, untried)}"))
     lossy = [pair for pair in pairs if pair.ways[name].works and pair.ways[name].lost]
     if lossy:
         findings.append(
@@ -100,11 +111,40 @@ def _of_way(name: str, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Fi
         )
     if times and not closed:
         slowest = max(pairs, key=lambda pair: pair.ways[name].half_rtt_ns or 0.0)
-        said = f"half a round trip takes {time_text(min(times))}"
+        what = size_text(way.size) if way.size else "a full frame"
+        said = f"half a round trip of {what} takes {time_text(min(times))}"
         if len(pairs) > 1:
             said += f" to {time_text(max(times))} (the slowest: {_names(slowest)})"
-        findings.append(ok(name, said))
+        frames, frame_ns = _frames(way, slowest, found)
+        if frames and max(times) > frames * frame_ns:
+            limit = time_text(frames * frame_ns)
+            said += f". Slow: {frames} full frames one after the other take {limit}"
+            findings.append(Finding(name, State.WORSE, said, *_SLOW))
+        else:
+            findings.append(ok(name, said))
     return findings
+
+
+def _frames(way: Way, pair: Pair, found: Sequence[Facts]) -> tuple[int, float]:
+    """What a message of this way is compared with: so many full frames of plain UDP, each of which
+    takes so long. 0: nothing is known."""
+    frame_ns = pair.ways["full frames"].half_rtt_ns
+    mtus = [one.number("interface_mtu") or 0 for one in found if one.host in pair.hosts]
+    if frame_ns is None or not way.size or min(mtus) <= UDP_HEADER_BYTES:
+        return 0, 0.0
+    return max(_SHORT_FRAMES, math.ceil(way.size / (min(mtus) - UDP_HEADER_BYTES))), frame_ns
+
+
+def _reasons(name: str, pairs: Sequence[Pair]) -> str:
+    """Each reason once, behind the hosts that have it."""
+    hosts: dict[str, list[str]] = {}
+    for pair in pairs:
+        host, mark, reason = pair.ways[name].why.partition(": ")
+        if not mark or host not in pair.hosts:
+            host, reason = "", pair.ways[name].why
+        if host not in hosts.setdefault(reason, []):
+            hosts[reason].append(host)
+    return "; ".join(": ".join(filter(None, (", ".join(one), why))) for why, one in hosts.items())
 
 
 def _described(name: str, closed: Sequence[Pair], *, alone: bool) -> str:

@@ -67,20 +67,20 @@ def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str
     obstacles = []
     if "closed" in found:
         obstacles.append(
-            f"{_first(found, 'closed')} cannot be written: name the host as root@HOST, or another"
-            " directory with --prefix (~/beowire)"
+            f"{_first(found, 'closed')} cannot be written by {'root' if is_root else 'this user'}:"
+            f" {'' if is_root else '--sudo, root@HOST, or '}another directory (--prefix ~/beowire)"
         )
     if "sha256sum" in lacks:
         obstacles.append("sha256sum is missing: install coreutils")
     if group and not is_root:
         obstacles.append(
-            "only root can let a group send Ethernet frames: name the host as root@HOST, or leave"
-            " out --group (then all goes over UDP)"
+            "only root can let a group send Ethernet frames: --sudo, root@HOST, or leave out"
+            " --group (everything then goes over UDP)"
         )
     if group and "setcap" in lacks:
         obstacles.append("setcap is missing: install the package libcap2-bin")
     if "no_group" in found:
-        obstacles.append(f"there is no group {group}: groupadd --system {group}")
+        obstacles.append(f"there is no group {group}: type there `groupadd --system {group}`")
     if "shared" in found:
         alone = "root's alone" if is_root else "yours alone"
         obstacles.append(

@@ -101,8 +101,8 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         *_SEE,
         f'prefix="{for_shell(prefix)}"',
         'enter "$prefix" yes || case $refused in',
-        '    closed*) fail "$prefix cannot be made by $(id -un): ${refused#* }: name the host as'
-        ' root@HOST, or another directory with --prefix" ;;',
+        '    closed*) fail "$prefix cannot be made by $(id -un): ${refused#* }: --sudo, root@HOST,'
+        ' or another directory (--prefix)" ;;',
         '    odd*) fail "${refused#* } is no directory: another --prefix" ;;',
         '    *) fail "${refused#* } can be changed by others: another --prefix" ;;',
         "esac",
@@ -168,8 +168,8 @@ def _allow(group: str) -> str:
         return "true"
     return (
         f'chgrp "{group}" "$1" 2>/dev/null && chmod 750 "$1" ||'
-        f' fail "$(id -un) cannot give files to group {group}: name the host as root@HOST, or'
-        f' make the group (groupadd --system {group})";'
+        f' fail "$(id -un) cannot give files to group {group}: --sudo, root@HOST, or create the'
+        f' group (groupadd --system {group})";'
         ' setcap cap_net_raw=ep "$1" 2>/dev/null ||'
         ' fail "setcap fails in $prefix: it takes root and a file system that keeps capabilities'
         ' (not NFS): another --prefix, on a local disk"'
@@ -188,12 +188,12 @@ def undo(prefix: str) -> str:
         'enter "$prefix" || case $refused in',
         '    shared*) fail "${refused#* } can be changed by others: have its owner remove'
         ' $prefix" ;;',
-        '    closed*) fail "${refused#* } is closed to $(id -un): name the host as root@HOST" ;;',
+        '    closed*) fail "${refused#* } is closed to $(id -un): --sudo or root@HOST" ;;',
         '    *) echo "nothing"; exit 0 ;;',
         "esac",
         "listed=$(manifest)",
         '[ -n "$listed" ] || { echo "nothing"; exit 0; }',
-        '[ -w . ] || fail "$prefix cannot be changed by $(id -un): name the host as root@HOST"',
+        '[ -w . ] || fail "$prefix cannot be changed by $(id -un): --sudo or root@HOST"',
         # Only what apply() could have put there.
         'each() { printf "%s\\n" "$listed" | while read -r sum path; do',
         '    case $sum in "#"|"") continue ;; esac',

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `beowire doctor --hosts` makes of two engines that do not reach each other."""
 
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from beowire.doctor import pairs
 from beowire.doctor.facts import Facts
-from beowire.doctor.pairs import Bounced, Visits, Way
+from beowire.doctor.pairs import Bounced, Visits, Way, rounds
 from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_engine import FakeLauncher, FakeNode
 
 FOUND = [Facts(name, "lo", {}, {}, {"steady": ""}) for name in ("node0", "node1")]
 SILENT = "the engine gave no answer within 20 s"
@@ -94,3 +98,50 @@ def test_pairs__an_engine_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(pairs, "start_engine", start)
     with visits() as visiting:
         assert bounced(visiting).why == "node0: ssh: connection refused"
+
+
+@pytest.mark.parametrize("hosts", [2, 3, 4, 5, 16])
+def test_rounds__each_pair_once_and_no_host_twice_in_a_round(hosts: int) -> None:
+    found = rounds(hosts)
+    assert len(found) == hosts - 1 + hosts % 2
+    assert sorted(pair for one in found for pair in one) == list(combinations(range(hosts), 2))
+    for one in found:
+        assert len({place for pair in one for place in pair}) == 2 * len(one)
+
+
+def test_pairs__those_without_a_common_host_are_visited_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = [f"node{index}" for index in range(4)]
+    found = [Facts(name, "lo", {}, {}, {"steady": ""}) for name in names]
+    both = threading.Barrier(2, timeout=10)
+
+    def visit(*_: object) -> Bounced:
+        both.wait()  # breaks unless two are here at the same time
+        return Bounced(1.0)
+
+    monkeypatch.setattr(Visits, "_visit", visit)
+    launcher = FakeLauncher(nodes=[FakeNode(name) for name in names])
+    visited = Visits(launcher, found, Interrupts()).pairs()
+    assert [pair.hosts for pair in visited] == list(combinations(names, 2))
+    assert all(pair.ways["frames"].works for pair in visited)
+
+
+def test_pairs__ctrl_c_ends_the_engines_that_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    errors = []
+
+    def visit(visiting: Visits, _driver: str, _size: int, places: tuple[int, int]) -> Bounced:
+        engine = visiting._engine(places[0])
+        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            engine.receive("never", 60.0)
+        except EngineError as error:
+            errors.append(error.code)
+        return Bounced()
+
+    monkeypatch.setattr(Visits, "_visit", visit)
+    with visits() as visiting, Interrupts(), pytest.raises(KeyboardInterrupt):
+        visiting.pairs()
+    assert errors == ["DIED"]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `beowire doctor --hosts` says of the ways between hosts."""
 
+import re
+
 from beowire.doctor.facts import Facts
 from beowire.doctor.finding import Finding, State
 from beowire.doctor.pairs import WAYS, Bounced, Pair
@@ -30,7 +32,20 @@ def test_judge__all_is_open() -> None:
     found = judge(pairs({("b", "c"): {"frames": Bounced(9000.0)}}), HOSTS)
     assert [one.state for one in found] == [State.OK] * len(WAYS)
     (frames,) = of(found, "frames")
-    assert frames.text == "half a round trip takes 5.00 µs to 9.00 µs (the slowest: b – c)"
+    assert frames.text == "half a round trip of 8 B takes 5.00 µs to 9.00 µs (the slowest: b – c)"
+
+
+def test_judge__messages_that_take_longer_than_their_frames_one_after_the_other() -> None:
+    # 262,144 bytes are 179 full frames of 1,472, each of which takes 5 us.
+    for name, right_ns, slow_ns in (("cut frames", 895e3, 896e3), ("UDP", 15e3, 16e3)):
+        (right,) = of(judge(pairs({("a", "b"): {name: Bounced(right_ns)}}), HOSTS), name)
+        assert right.state is State.OK
+        (slow,) = of(judge(pairs({("a", "b"): {name: Bounced(slow_ns)}}), HOSTS), name)
+        assert slow.state is State.WORSE
+        assert re.search(r"\. Slow: \d+ full frames one after the other take [\d.]+ µs$", slow.text)
+        unknown = {"full frames": Bounced(tried=False), name: Bounced(slow_ns)}
+        (one,) = of(judge(pairs({("a", "b"): unknown}), HOSTS), name)
+        assert one.state is State.OK
 
 
 def test_judge__a_card_that_does_not_say_its_mtu__differs_from_none() -> None:
@@ -81,6 +96,9 @@ def test_judge__what_was_not_tried_is_not_closed() -> None:
     found = of(judge(pairs(changed), HOSTS), "frames")
     assert [one.state for one in found] == [State.UNKNOWN, State.OK]
     assert found[0].text == "not tried: b: needs CAP_NET_RAW"
+    changed[("a", "c")] = {"frames": Bounced(why="a: needs CAP_NET_RAW", tried=False)}
+    (one,) = of(judge(pairs(changed), HOSTS), "frames")
+    assert one.text == "not tried: b, a: needs CAP_NET_RAW"
 
 
 def test_judge__what_is_lost() -> None:

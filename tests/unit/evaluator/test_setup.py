@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from beowire.launch.cache import explain_engine
 from beowire.mpi import environment
 from beowire.mpi.installation import KINDS, Installation
 from beowire.setup import pieces, scripts
-from beowire.setup.hosts import ThisHost, on_all
+from beowire.setup.hosts import BySudo, ThisHost, on_all
 from beowire.setup.pieces import MANIFEST, Piece
 from beowire.setup.plan import Plan, plan
 
@@ -306,6 +307,7 @@ def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
         (["--apply", "--undo"], "take one"),
         (["--hosts", "a,a"], "the same host twice"),
         (["--ssh-option", "Port=22"], "--ssh-option needs --hosts"),
+        (["--sudo", "--prefix", "~/beowire"], "--sudo installs for all users"),
     ],
 )
 def test_setup__bad_input(words: list[str], said: str) -> None:
@@ -317,10 +319,71 @@ def test_setup__bad_input(words: list[str], said: str) -> None:
 def test_setup__a_group_that_there_is_not(tmp_path: Path) -> None:
     prefix = str(tmp_path / "beowire")
     said, error = run("--prefix", prefix, "--group", "no-such-group", "--apply")
-    assert "NOT POSSIBLE: there is no group no-such-group: groupadd" in said
+    assert "NOT POSSIBLE: there is no group no-such-group: type there `groupadd" in said
     assert error is not None
     assert "nothing was changed" in str(error)
     assert not Path(prefix).exists()
+
+
+SUDO = """#!/bin/sh
+# As sudo does: -n never asks, and the environment is a new one.
+[ "$1" = -n ] || exit 99
+shift
+{refuses}
+exec env -i PATH=/usr/bin:/bin SUDO_COMMAND=1 "$@"
+"""
+
+
+@pytest.fixture(name="sudo")
+def make_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes a program `sudo`, which says this and fails; empty: it does what it is asked for."""
+    directory = tmp_path / "own"
+    directory.mkdir()
+    monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
+
+    def make(refusal: str) -> None:
+        text = SUDO.format(refuses=f'echo "{refusal}" >&2; exit 1' if refusal else "")
+        (directory / "sudo").write_text(text, encoding="utf-8")
+        (directory / "sudo").chmod(0o755)
+
+    return make
+
+
+def test_setup__by_sudo__does_and_undoes(tmp_path: Path, sudo: Callable[[str], None]) -> None:
+    sudo("")
+    prefix = tmp_path / "beowire"
+    said, error = run("--sudo", "--prefix", str(prefix), "--apply")
+    assert error is None, error
+    assert (prefix / "fabric" / "libbeowire-fi.so").read_bytes() == b"first fabric/libbeowire-fi.so"
+    said, error = run("--sudo", "--prefix", str(prefix))
+    assert said.endswith(f"{prefix} is as it should be\n")
+    assert run("--sudo", "--prefix", str(prefix), "--undo")[1] is None
+    assert not prefix.exists()
+
+
+def test_by_sudo__runs_what_it_is_given_whatever_is_in_it(sudo: Callable[[str], None]) -> None:
+    sudo("")
+    hosts = BySudo(ThisHost())
+    script = r"""read -r line; printf "%s\n" "$SUDO_COMMAND" "$(echo "a \\ b")" `echo c` "$line" """
+    assert hosts.run(hosts.names[0], script, b'"$x\n').splitlines() == ["1", r"a \ b", "c", '"$x']
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        ("sudo: a password is required", "ALL=(root) NOPASSWD: ALL`"),
+        ("sudo: sorry, you must have a tty to run sudo", "ALL=(root) NOPASSWD: ALL`"),
+        ("mallory is not in the sudoers file.", " may not use sudo"),
+        ("sh: 1: exec: sudo: not found", "sudo is missing: install it"),
+    ],
+)
+def test_setup__sudo_that_refuses__says_what_to_do(
+    tmp_path: Path, sudo: Callable[[str], None], refusal: str, said: str
+) -> None:
+    sudo(refusal)
+    _, error = run("--sudo", "--prefix", str(tmp_path / "beowire"))
+    assert said in str(error)
+    assert len(str(error).splitlines()) == 1
 
 
 # ---- the variables -------------------------------------------------------------------------------
