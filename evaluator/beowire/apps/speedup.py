@@ -95,22 +95,22 @@ def render(record: AppsRecord, words: Sequence[str], width: int) -> str:
     """All of it as text, ending without a newline."""
     width = min(max(width, _NARROWEST), _WIDEST)
     runs = compared_runs(record)
-    parts = [_heading(record, words), *warnings(record)]
-    parts += ["\n".join(_sentence(one, "the run") for one in runs)]
+    parts = ["\n".join(_sentence(one, "the run") for one in runs)]
     parts += [
         "\n".join(_sentence(one, "the whole job" if runs else "it") for one in compared(record))
     ]
     if compared(record) and not runs:
         parts.append(
-            "That is the whole job, with its launcher, MPI_Init and MPI_Finalize: the program did"
-            " not say what of it is the run. It does if it is linked with its MPI's shared"
-            " library and calls MPI_Finalize, and if that MPI's compiler is here."
+            "That includes the launcher, MPI_Init and MPI_Finalize. To time the run alone, the"
+            " program must be linked with its MPI's shared library and call MPI_Finalize, and that"
+            " MPI's compiler must be installed here."
         )
     parts.append(_agreement(record))
     if problems := failures(record):
         parts.append("\n".join(["Not measured, or not to the end", *(f"  {p}" for p in problems)]))
-    heading, *others = (text_table.filled(part, width) for part in parts)
-    shown = [heading, _parts_table(record, width), _table(record, width), *others]
+    first = [_heading(record, words), *warnings(record)]
+    heading, others = ([text_table.filled(one, width) for one in part] for part in (first, parts))
+    shown = [*heading, _parts_table(record, width), _table(record, width), *others]
     return "\n\n".join(part for part in shown if part)
 
 
@@ -228,14 +228,16 @@ def _sentence(one: Compared, what: str) -> str:
     ratio = one.ratio
     name, base = (_NAMES.get(way, way) for way in (one.over, one.base))
     text = f"Over {name} {what} is {significant(ratio.value)} times as fast as over {base}"
+    count = len(one.rounds)
+    rounds = f"median of the ratios of {count} rounds" if count > 1 else "one round"
     if ratio.low is None or ratio.high is None:
         return (
-            f"{text} (rounds: {significant(one.rounds[0])} to {significant(one.rounds[-1])};"
-            f" from --repeat {INTERVAL_ROUNDS} on there is a 95 % interval)."
+            f"{text} ({rounds}, {significant(one.rounds[0])} to {significant(one.rounds[-1])};"
+            f" --repeat {INTERVAL_ROUNDS} and more give a 95 % interval)."
         )
-    text += f" (95 % interval {significant(ratio.low)} to {significant(ratio.high)})"
+    text += f" ({rounds}; 95 % interval {significant(ratio.low)} to {significant(ratio.high)})"
     if ratio.low <= 1 <= ratio.high:
-        text += ": this cannot be told from no difference"
+        text += ": no significant difference"
     return f"{text}."
 
 
@@ -257,7 +259,7 @@ def _agreement(record: AppsRecord) -> str:
     )
     if looked[0].over in overs:
         text += (
-            " It is not the same from run to run over one way either: leave out lines that change"
-            " by themselves with --ignore REGEX."
+            " It also differs between runs over the same way: use --ignore REGEX to leave out lines"
+            " that always change."
         )
     return text

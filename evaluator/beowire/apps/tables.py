@@ -83,9 +83,8 @@ def warnings(record: AppsRecord) -> list[str]:
     ranks, cores = record.meta.options.get("ranks"), _cores(record)
     if isinstance(ranks, int) and cores is not None and ranks > cores:
         lines.append(
-            f"note: {ranks} ranks share {cores} {'core' if cores == 1 else 'cores'}: the figures"
-            " are of how ranks wait and give way as much as of messages, and say little about a"
-            " cluster with a core for each rank"
+            f"note: {ranks} ranks share {cores} {'core' if cores == 1 else 'cores'}, so they wait"
+            " for each other's turns. A cluster with a core for each rank will have other figures"
         )
     return lines
 

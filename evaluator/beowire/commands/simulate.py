@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from beowire import files
+from beowire import files, text_table
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.paths import simulator
@@ -180,7 +180,7 @@ def _show(outcome: Outcome, first_seed: int, as_json: bool) -> None:
         print(json.dumps(outcome.to_json(first_seed), allow_nan=False))
     if not as_json:
         stream = sys.stdout if sys.stdout.isatty() else sys.stderr
-        print("\n".join(outcome.lines()), file=stream)
+        print(text_table.for_stream("\n".join(outcome.lines()), stream), file=stream)
 
 
 def _check(name: str, value: int | None, least: int, most: int) -> None:

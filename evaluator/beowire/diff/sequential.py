@@ -36,8 +36,8 @@ def looks(first: int, most: int) -> tuple[list[int], float]:
     if not found or first < 1:
         raise BeowireError(
             f"{first} launch{'' if first == 1 else 'es'} to compare with and {most} new ones are"
-            " too few to tell anything: take a record of 10 (`beowire compare --launches 10`), or"
-            " more new ones (--launches)"
+            " too few for a verdict: measure the first run again with `beowire compare --launches"
+            " 10`, or take more new ones (--launches)"
         )
     return found, ALPHA / len(found)
 

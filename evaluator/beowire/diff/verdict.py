@@ -208,9 +208,9 @@ def _nothing(first: Side, second: Side, few: bool) -> NoReturn:
             raise BeowireError(f"{side.name} ({side.records[0].path}) has no result to compare")
     if few:
         raise BeowireError(
-            f"{first.count_text()}, {second.count_text()}: too few to tell anything. A launch is"
-            f" the unit: take 4 of each at least, better {ADVISED_LAUNCHES}, by `beowire compare"
-            f" --launches {ADVISED_LAUNCHES}`, or several records of each, as A1,A2,A3 B1,B2,B3"
+            f"{first.count_text()}, {second.count_text()}: too few for a verdict, because launches"
+            f" differ. Measure both again with `beowire compare --launches {ADVISED_LAUNCHES}` (at"
+            " least 4), or name several records of each: A1,A2,A3 B1,B2,B3"
         )
     kinds = [", ".join(sorted({key.text() for key in side.costs})) for side in (first, second)]
     raise BeowireError(

@@ -15,7 +15,13 @@ _BAR = 30
 
 def render(found: Explanation) -> str:
     """Tables, without a newline at the end."""
-    parts = [f"{found.driver}, messages of {size_text(found.size)}", _layers(found.layers)]
+    parts = [f"{found.driver}, messages of {size_text(found.size)}"]
+    if found.split is not None and found.split.others > TOLERANCE:
+        parts.append(
+            f"note: other programs used {found.split.others:.0%} of the processors meanwhile:"
+            " repeat this on an idle machine"
+        )
+    parts.append(_layers(found.layers))
     if found.split is not None:
         parts.append(_split(found.split))
     else:
@@ -129,8 +135,8 @@ def _notes(found: Split) -> list[str]:
         )
     elif found.others > TOLERANCE:
         lines.append(
-            f"It does not add up: other programs had {found.others:.0%} of the processors, and what"
-            " is left is waiting for them, too. Try again when the machine is quiet."
+            f"It does not add up: other programs had {found.others:.0%} of the processors, and the"
+            " rest includes waiting for them."
         )
     elif not found.adds_up:
         over = -found.rest_ns / found.half_ns

@@ -32,14 +32,18 @@ def test_render__times_and_ratio_with_its_interval() -> None:
     assert rows["tcp"] == ["4.15", "s", "4.00", "s", "4.40", "s", "6"]
     assert rows["beowire"] == ["2.00", "s", "2.00", "s", "2.00", "s", "6"]
     text = " ".join(shown.split())
-    assert "Over Beowire it is 2.08 times as fast as over TCP (95 % interval 2.00 to 2.20)." in text
+    assert (
+        "Over Beowire it is 2.08 times as fast as over TCP (median of the ratios of 6 rounds;"
+        " 95 % interval 2.00 to 2.20)." in text
+    )
 
 
 def test_render__what_cannot_be_told_and_what_has_no_interval() -> None:
     same = " ".join(speedup.render(found([4.0, 4.2, 4.1] * 2, [4.1] * 6), WORDS, 100).split())
-    assert "): this cannot be told from no difference." in same
+    assert "): no significant difference." in same
     few = " ".join(speedup.render(found([4.0, 5.0], [2.0, 2.0]), WORDS, 100).split())
-    assert "(rounds: 2.00 to 2.50; from --repeat 6 on there is a 95 % interval)" in few
+    ratios = "median of the ratios of 2 rounds, 2.00 to 2.50"
+    assert f"({ratios}; --repeat 6 and more give a 95 % interval)" in few
 
 
 def test_render__outputs() -> None:
@@ -59,7 +63,7 @@ def test_render__a_program_that_never_says_the_same_twice() -> None:
         launch("heat", "tcp", 0, 4.0),
         launch("heat", "tcp", 1, 4.0, verified=False, check="it prints '4.1'"),
     ]
-    assert "leave out lines that change by themselves with --ignore" in " ".join(
+    assert "use --ignore REGEX to leave out lines that always change" in " ".join(
         speedup.render(record(first, *lines), WORDS, 100).split()
     )
 
@@ -128,7 +132,7 @@ def test_render__the_run_first_and_start_and_end_beside_it() -> None:
 
 def test_render__the_whole_alone_where_the_program_says_nothing() -> None:
     text = " ".join(speedup.render(found([4.0] * 6, [2.0] * 6), WORDS, 100).split())
-    assert "That is the whole job, with its launcher, MPI_Init and MPI_Finalize" in text
+    assert "That includes the launcher, MPI_Init and MPI_Finalize" in text
     assert "the run is" not in text
 
 

@@ -92,7 +92,7 @@ def test_prepare__options_that_say_nothing_are_left_out(first: Path, tmp_path: P
 
 def test_prepare__too_few_launches(tmp_path: Path) -> None:
     path = write(tmp_path / "a", {"tcp": flat(1e4, 1, 1)})
-    with pytest.raises(BeowireError, match="too few to tell anything") as caught:
+    with pytest.raises(BeowireError, match="too few for a verdict") as caught:
         prepare(str(path), "2%", _request(tmp_path), ())
     assert caught.value.exit_code == 2
 

@@ -299,7 +299,7 @@ def test_diff__one_launch_each(tmp_path: Path) -> None:
         for at, name in enumerate("ab")
     ]
     said = refused(*paths)
-    assert said.startswith("A has 1 launch, B has 1 launch: too few to tell anything.")
+    assert said.startswith("A has 1 launch, B has 1 launch: too few for a verdict,")
     assert "--launches 10" in said
 
 

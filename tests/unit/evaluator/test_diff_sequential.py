@@ -40,7 +40,7 @@ def test_looks__where_nothing_could_be_told__are_left_out() -> None:
 
 @pytest.mark.parametrize(("first", "most"), [(1, 10), (3, 3), (0, 20), (10, 1)])
 def test_looks__too_few_launches(first: int, most: int) -> None:
-    with pytest.raises(BeowireError, match="too few to tell anything: take a record of 10"):
+    with pytest.raises(BeowireError, match="too few for a verdict: measure"):
         looks(first, most)
 
 
