@@ -156,8 +156,8 @@ static void udp_close(struct lane *lane)
     }
     udp_shortcuts_end(udp);
     ping_end(&udp->ping);
-    if (udp->witness >= 0) {
-        close(udp->witness);
+    for (unsigned i = 0; i < udp->witness_count; i++) {
+        close(udp->witnesses[i]);
     }
     free(udp->room);
     free(udp);
@@ -414,7 +414,6 @@ int udp_lane_open(const struct udp_lane_options *options, struct lane **lane)
     udp->lane.learns_queue = true;
     udp->lane.takes_trains = true;
     udp->socket = -1;
-    udp->witness = -1;
     udp_shortcuts_begin(udp);
 
     int status = set_up(udp, options);

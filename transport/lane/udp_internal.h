@@ -24,6 +24,12 @@
 /** Other interfaces of this host, that endpoints use with whom we speak. */
 #define UDP_NEIGHBOURS_MAX 8
 
+/** So many peers that come by one address can wait for a process that stands still, and be answered
+ *  by its kernel: where a socket has a shorter queue (net.core.somaxconn: 4,096; 128 before Linux
+ *  5.4) more sockets listen, so many at most. */
+#define UDP_WITNESS_ROOM 1024
+#define UDP_WITNESSES_MAX 8
+
 /** A socket's pending error is that of some datagram sent before, to whomever: the call that
  *  reports it has done nothing, and is repeated, but not for ever. */
 #define UDP_ERROR_ATTEMPTS 8
@@ -75,7 +81,8 @@ struct udp_lane {
     struct lane_loss lost[UDP_LOST_MAX];
     unsigned lost_count;
     struct ping ping;
-    int witness; /* TCP socket at the same port, which answers for us; -1: none */
+    int witnesses[UDP_WITNESSES_MAX]; /* TCP sockets at the same port, which answer for us */
+    unsigned witness_count;
     uint32_t status_calls;
 };
 

@@ -135,9 +135,15 @@ int udp_bear_witness(struct lane *lane, const uint8_t key[LANE_WITNESS_KEY_BYTES
     struct udp_lane *udp = udp_of(lane);
     union udp_sockaddr own;
     socklen_t length = udp_sockaddr_of(udp, &udp->own, &own);
+    unsigned room = 0;
+    int made = 0;
 
-    udp->witness = witness_listen(&own.any, length, key);
-    return udp->witness < 0 ? udp->witness : 0;
+    while (room < UDP_WITNESS_ROOM && udp->witness_count < UDP_WITNESSES_MAX &&
+           (made = witness_listen(&own.any, length, key)) >= 0) {
+        udp->witnesses[udp->witness_count++] = made;
+        room += witness_room(made);
+    }
+    return udp->witness_count > 0 ? 0 : made;
 }
 
 int udp_call_witness(struct lane *lane, const struct lane_address *to,
@@ -172,8 +178,10 @@ int udp_status(struct lane *lane)
     uint32_t memory[SK_MEMINFO_VARS] = {0};
     socklen_t length = sizeof memory;
 
-    if (udp->witness >= 0 && ++udp->status_calls % STATUS_CALLS_PER_CLEARING == 0) {
-        witness_clear(udp->witness); /* a system call that costs more than the others here */
+    udp->status_calls++;
+    for (unsigned i = 0;
+         i < udp->witness_count && udp->status_calls % STATUS_CALLS_PER_CLEARING == 0; i++) {
+        witness_clear(udp->witnesses[i]); /* a system call that costs more than the others here */
     }
     /* A train that did not fit counts as one. */
     if (getsockopt(udp->socket, SOL_SOCKET, SO_MEMINFO, memory, &length) == 0) {

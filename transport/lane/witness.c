@@ -77,6 +77,8 @@ int witness_listen(const struct sockaddr *own, socklen_t bytes,
         return -errno;
     }
     int status = set_key(made, own->sa_family, NULL, 0, key); /* before anybody can ask */
+    /* The same user's alone may share the port. */
+    status = status == 0 ? socket_set(made, SOL_SOCKET, SO_REUSEPORT, 1) : status;
     if (status != 0) {
         return closed(made, status);
     }
@@ -84,6 +86,16 @@ int witness_listen(const struct sockaddr *own, socklen_t bytes,
         return closed(made, -errno);
     }
     return made;
+}
+
+unsigned witness_room(int socket)
+{
+    struct tcp_info info = {0};
+    socklen_t length = sizeof info;
+
+    /* Of a socket that listens this is the length of its queue (tcp(7) does not say so). */
+    int status = getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length);
+    return status == 0 ? info.tcpi_sacked : CALLS_MAX;
 }
 
 void witness_clear(int socket)

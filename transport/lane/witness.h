@@ -23,10 +23,14 @@
 
 #include <sys/socket.h>
 
-/** Has the kernel answer for us at this address and port.
+/** Has the kernel answer for us at this address and port; called again, so many more.
  *  @return a socket; a negative errno: the port is taken, or the kernel cannot (ENOPROTOOPT). */
 int witness_listen(const struct sockaddr *own, socklen_t bytes,
                    const uint8_t key[LANE_WITNESS_KEY_BYTES]);
+
+/** How many can wait for that socket's answer at the same time (net.core.somaxconn): further ones
+ *  get none, as if nobody had the key. */
+unsigned witness_room(int socket);
 
 /** Takes away what has been asked at a socket that listens. Who has still to be told asks again. */
 void witness_clear(int socket);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that say whether an endpoint is there; through the UDP lane, which asks them. */
-#include "lane/witness.h"
-
 #include "udp_pair.h"
 
 #include <errno.h>
@@ -94,17 +92,44 @@ static void witness__who_takes_the_port_proves_nothing(void **state)
     } at = {.v4 = {.sin_family = AF_INET}};
     memcpy(&at.v4.sin_addr, pair.at_b.bytes + 12, sizeof at.v4.sin_addr);
     memcpy(&at.v4.sin_port, pair.at_b.bytes + 16, sizeof at.v4.sin_port);
-    int taken = witness_listen(&at.any, sizeof at.v4, another);
-    assert_true(taken >= 0);
+    int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(taken, &at.any, sizeof at.v4), 0);
+    assert_int_equal(listen(taken, 1), 0);
     assert_int_equal(pair.b->operations->bear_witness(pair.b, key), -EADDRINUSE);
     namespace_go(here);
     struct call called = call_b(&pair, key);
-    struct call other = call_b(&pair, another);
-    wait_for(&pair, other, LANE_WITNESS_PROVES); /* asked later, and answered */
     wait_for(&pair, called, LANE_WITNESS_SILENT);
     dismiss(&pair, called);
-    dismiss(&pair, other);
     close(taken);
+    close_pair(&pair);
+}
+
+/** More than one socket can have in its queue. */
+static void witness__many_wait_for_the_same_end(void **state)
+{
+    enum { QUEUE = 64, MANY = 100 };
+    struct udp_pair pair = open_pair();
+    struct call called[MANY];
+
+    (void)state;
+    namespace_go(far);
+    FILE *limit = fopen("/proc/sys/net/core/somaxconn", "we");
+    bool limited = limit != NULL && fprintf(limit, "%d", QUEUE) > 0;
+    limited = limit != NULL && fclose(limit) == 0 && limited;
+    namespace_go(here);
+    if (!limited) {
+        print_message("/proc/sys cannot be written\n");
+        skip();
+    }
+    bear(&pair);
+    for (unsigned i = 0; i < MANY; i++) {
+        called[i] = call_b(&pair, key);
+        wait_for(&pair, called[i], LANE_WITNESS_PROVES);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(said(&pair, called[i]), LANE_WITNESS_PROVES);
+        dismiss(&pair, called[i]);
+    }
     close_pair(&pair);
 }
 
@@ -152,6 +177,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(witness__another_key_proves_nothing),
         cmocka_unit_test(witness__who_takes_the_port_proves_nothing),
         cmocka_unit_test(witness__nothing_is_known_of_who_is_behind_a_firewall),
+        cmocka_unit_test(witness__many_wait_for_the_same_end),
         cmocka_unit_test(witness_clear__who_asks_again_is_answered),
     };
 
