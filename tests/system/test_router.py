@@ -16,7 +16,7 @@ from beowire.lab.state import LabState
 from system.conftest import wait_until
 from system.exchanges import exchange
 from system.test_mtu_change import received
-from system.test_stillness import exchanging
+from system.test_stillness import Ends, exchanging
 
 MESSAGES = 3000
 PATIENCE_S = 60
@@ -114,19 +114,37 @@ def test_router__a_link_that_no_end_sees_has_a_smaller_mtu(before: tuple[str, ..
         assert fragments(lab) == [0, 0, 0]
 
 
+def wait_until_they_go_on(ends: Ends) -> None:
+    at = [received(end.pid) for end in ends]
+
+    def go_on() -> bool:
+        now = [received(end.pid) for end in ends]
+        return all(more > MESSAGES + few for more, few in zip(now, at, strict=True))
+
+    assert wait_until(go_on, PATIENCE_S)
+
+
 @START
 def test_router__a_link_becomes_narrower(before: tuple[str, ...]) -> None:
     with routed_lab() as lab, exchanging(lab, 1_000_000, PATIENCE_S * 1000, before) as (ends, _):
         assert fragments(lab) == [0, 0, 0]
         narrow(lab)
-        at = [received(end.pid) for end in ends]
-
-        def goes_on() -> bool:
-            now = [received(end.pid) for end in ends]
-            return all(more > MESSAGES + few for more, few in zip(now, at, strict=True))
-
-        assert wait_until(goes_on, PATIENCE_S)
+        wait_until_they_go_on(ends)
         # The router quotes the frames that it refuses: from then on it may cut them.
+        assert fragments(lab)[1] > 0
+
+
+def test_router__a_link_becomes_narrower_and_nobody_says_so() -> None:
+    """As behind a router that quotes 8 bytes of what it refuses, in which no key is."""
+    with routed_lab() as lab, exchanging(lab, 1_000_000, 2000, PLAIN_USER) as (ends, _):
+        script = (
+            "nft add table ip f\n"
+            "nft add chain ip f out '{ type filter hook output priority 0; }'\n"
+            "nft add rule ip f out icmp type destination-unreachable drop"
+        )
+        run(lab, network.SWITCH, script)
+        narrow(lab)
+        wait_until_they_go_on(ends)
         assert fragments(lab)[1] > 0
 
 

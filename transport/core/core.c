@@ -346,6 +346,7 @@ void core_timers(struct core *core, uint64_t now_ns)
         } else if (core_is_refused(core, peer, now_ns)) {
             core_fail_peer(core, peer, -ECONNRESET);
         } else {
+            core_cut_stuck(core, peer, now_ns);
             core_service(core, peer, now_ns);
             core_ask_suspect(core, peer, now_ns);
             core_ask_host(core, peer, now_ns);

@@ -322,6 +322,11 @@ void core_expect_refusal(struct core *core, uint64_t now_ns);
  *  it is said; also asks lanes of which it is `costly` to ask. */
 void core_notice_lost(struct core *core, bool costly, uint64_t now_ns);
 
+/** A frame does not arrive however often it is sent, though the peer answers: something drops what
+ *  is as long, and nobody says so whom we may believe (a router that quotes 8 bytes, or none). Has
+ *  lanes cut what is too long. Who cannot drop frames cannot bring that about. */
+void core_cut_stuck(struct core *core, const struct core_peer *peer, uint64_t now_ns);
+
 /** Asks the lanes for refusals as long as some are expected, and once more: the application may
  *  have been away meanwhile. */
 void core_look_for_refusals(struct core *core, uint64_t now_ns);

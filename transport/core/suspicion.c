@@ -18,6 +18,10 @@
  *  (net.ipv4.icmp_ratelimit), and others may need to hear it as well. */
 #define QUESTIONS_PER_REFUSAL 5
 
+/** A frame that was sent so often in a fourth of the peer timeout, and did not arrive though the
+ *  peer answers, is too long for its way: half-way to where the peer is given up for it. */
+#define CUT_TRANSMISSIONS 4
+
 /** After a probe, lanes are asked this often whether it was refused. */
 #define REFUSAL_CHECK_NS 500000u
 
@@ -225,6 +229,24 @@ static void notice_narrow_way(struct core *core, struct core_peer *peer, unsigne
     core->counters.refusals_strange += !counts;
     if (counts && has_to_arrive(core, peer, loss) && lane->operations->cut != NULL) {
         lane->operations->cut(lane);
+    }
+}
+
+void core_cut_stuck(struct core *core, const struct core_peer *peer, uint64_t now_ns)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    const struct flow *flow = &peer->message.flow;
+
+    if (flow->stuck_since_ns == 0 ||
+        now_ns - flow->stuck_since_ns < core->options.peer_timeout_ns / 4 ||
+        flow_ring_at(flow, flow->first)->transmissions < CUT_TRANSMISSIONS) {
+        return;
+    }
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        if (lane->operations->cut != NULL && paths_is_usable(&peer->paths, lanes, i)) {
+            lane->operations->cut(lane);
+        }
     }
 }
 

@@ -203,8 +203,7 @@ static void note_cut(struct lane *lane)
     cuts++;
 }
 
-/** Says once that a frame is too long for the way. @return how often the lane was told to cut. */
-static unsigned say_too_long(struct stranger *stranger, const void *frame, size_t bytes)
+static void count_cuts(struct stranger *stranger)
 {
     struct lane *lane = stranger->core->options.lanes.lanes[0];
     static struct lane_operations operations;
@@ -213,6 +212,12 @@ static unsigned say_too_long(struct stranger *stranger, const void *frame, size_
     operations.cut = note_cut;
     lane->operations = &operations;
     cuts = 0;
+}
+
+/** Says once that a frame is too long for the way. @return how often the lane was told to cut. */
+static unsigned say_too_long(struct stranger *stranger, const void *frame, size_t bytes)
+{
+    count_cuts(stranger);
     said.too_long = true;
     quote(frame, bytes);
     core_notice_lost(stranger->core, true, cluster_now(&stranger->cluster));
@@ -233,6 +238,27 @@ static void core_notice_lost__a_frame_is_too_long(void **state)
     frame_encode(frame, &(struct frame_fields){.type = FRAME_EAGER, .key = STRANGER_KEY});
     assert_int_equal(say_too_long(stranger, frame, sizeof frame), 1);
     assert_false(core_is_suspected(peer)); /* that says nothing of the peer's end */
+}
+
+/** The peer answers each question, and never has what was sent: nobody says why. */
+static void core_cut_stuck__a_frame_never_arrives(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted_as_named(stranger);
+
+    count_cuts(stranger);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    const struct flow *flow = &peer->message.flow;
+    while (cuts == 0) {
+        assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+        while (!hear(stranger) || stranger->heard.type != FRAME_PROBE) {
+            pass(stranger, 1000000);
+        }
+        say_nothing_came(stranger, 1, from_le32(stranger->heard.probe->number));
+        round_trip(stranger);
+    }
+    uint64_t stuck_ns = cluster_now(&stranger->cluster) - flow->stuck_since_ns;
+    assert_in_range(stuck_ns, PEER_TIMEOUT_NS / 4, PEER_TIMEOUT_NS / 2);
 }
 
 /** A longer CONNECT than arrives is how it is found out what does. */
@@ -425,6 +451,7 @@ int main(void)
         STRANGER_TEST(core_suspect__a_stranger_says_so_of_whom_we_ask),
         STRANGER_TEST(core_notice_lost__a_frame_is_too_long),
         STRANGER_TEST(core_notice_lost__a_connect_is_too_long),
+        STRANGER_TEST(core_cut_stuck__a_frame_never_arrives),
         STRANGER_TEST(core_is_refused__silent_and_refused_again),
         STRANGER_TEST(core_is_refused__but_it_is_heard),
         STRANGER_TEST(core_is_refused__once),
