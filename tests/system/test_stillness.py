@@ -119,14 +119,19 @@ def test_one_is_stopped__the_other_waits_and_both_go_on(before: tuple[str, ...])
         assert [one["peers_stood_still"] for one in counters] == [1, 0]
 
 
+def have_firewall(lab: LabState, node: str, verdict: str) -> None:
+    """What becomes there of all TCP that comes in."""
+    run(lab, node, "nft", "add table inet f")
+    run(lab, node, "nft", "add chain inet f in { type filter hook input priority 0; }")
+    run(lab, node, "nft", f"add rule inet f in meta l4proto tcp {verdict}")
+
+
 @pytest.mark.timeout(3 * PATIENCE_S)
 @pytest.mark.parametrize("verdict", ["drop", "reject", "accept"])
 def test_one_is_stopped_behind_a_firewall__it_is_waited_for(verdict: str) -> None:
     """Its kernel cannot prove that it is there where no TCP comes through."""
     with lab_of(2) as lab:
-        run(lab, "node1", "nft", "add table inet f")
-        run(lab, "node1", "nft", "add chain inet f in { type filter hook input priority 0; }")
-        run(lab, "node1", "nft", f"add rule inet f in meta l4proto tcp {verdict}")
+        have_firewall(lab, "node1", verdict)
         run(lab, "node0", "sysctl", "-qw", "net.ipv4.ping_group_range=0 2147483647")
         with exchanging(lab, 3000, SHORT_MS, UDP_ALONE) as (ends, _):
             ends[1].send_signal(signal.SIGSTOP)
@@ -134,6 +139,18 @@ def test_one_is_stopped_behind_a_firewall__it_is_waited_for(verdict: str) -> Non
                 ends[0].wait(timeout=6 * SHORT_MS / 1000)
             ends[1].send_signal(signal.SIGCONT)
             assert [finish(end)["message_received"] for end in ends] == [3000, 3000]
+
+
+@pytest.mark.timeout(3 * PATIENCE_S)
+def test_one_is_stopped_behind_a_firewall_that_answers_as_hosts_do__it_is_given_up() -> None:
+    """It looks like a host on which others have the UDP port of a process that has ended, which
+    nobody may hide: docs/SECURITY.md says what to let a firewall do."""
+    with lab_of(2) as lab:
+        have_firewall(lab, "node1", "reject with tcp reset")
+        with exchanging(lab, 3000, SHORT_MS, UDP_ALONE) as (ends, _):
+            ends[1].send_signal(signal.SIGSTOP)
+            _, error = ends[0].communicate(timeout=PATIENCE_S)
+            assert (ends[0].returncode, "does not answer" in error) == (1, True), error
 
 
 @pytest.mark.timeout(3 * PATIENCE_S)
