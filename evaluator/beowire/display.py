@@ -22,6 +22,10 @@ _REFRESH_S = 0.25
 _BAR_CELLS = 24
 _LEAST_CELLS = 4
 
+#: What a run takes beside measuring: for the lab, the record and the report; and for each driver
+#: and launch to start its engines and connect them, on two cores.
+_AROUND_S, _START_S = 4.0, 0.4
+
 
 class Display:
     """A context manager; `show()` may be called as often as one likes."""
@@ -51,6 +55,14 @@ class Display:
     def note(self, text: str) -> None:
         """Says what is going on before the first round."""
         self._draw(text)
+
+    def starting(self, drivers: int, seconds: float, launches: int) -> None:
+        """Says how long all will take, before anything is measured."""
+        whole_s = seconds + _AROUND_S + _START_S * drivers * launches
+        self.note(
+            f"Starting {drivers} driver{'' if drivers == 1 else 's'} ... Measuring takes"
+            f" {_clock(seconds)}, all of it about {_clock(whole_s)}"
+        )
 
     def show(self, progress: Progress, launch: int, launches: int) -> None:
         """Shows where the run is, unless it has just been shown."""

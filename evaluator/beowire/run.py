@@ -155,7 +155,9 @@ def run(
         )
         names, of_mpis = mpi_drivers.expanded(request.drivers)
         found = replace(found, drivers=[*found.drivers, *of_mpis])
-        drivers, skipped = selection.choose_drivers(found.drivers, names, _own_drivers(request))
+        drivers, skipped = selection.choose_drivers(
+            found.drivers, names, _own_drivers(request), request.drivers
+        )
         found = _with_commands(found, request.commands)
         probes = choose_probes(request.probes, found.probes)
         findings = found_at(launcher, found)
@@ -292,7 +294,8 @@ class _Comparison:
             self._write,
             lambda progress: self._between_rounds(progress, launch),
         )
-        self._display.note("Starting the engines ...")
+        if launch == 1:
+            self._display.starting(len(drivers), request.seconds, request.launches)
         try:
             measurement.run(plan, drivers, launch, self._how(seconds))
             measurement.flush()

@@ -45,29 +45,40 @@ _MOST_NEAR = 2
 
 
 def choose_drivers(
-    known: Sequence[DriverInfo], names: str | None, own: Sequence[str] = ()
+    known: Sequence[DriverInfo],
+    names: str | None,
+    own: Sequence[str] = (),
+    typed: str | None = None,
 ) -> tuple[list[DriverInfo], list[Skipped]]:
     """The drivers to measure, and those left out with their reason.
 
     `names` is a comma list: of a driver that is named, it must exist and be ready; of a group (or
     `all`) those are taken that are ready. None: the usual ones that are ready. `own`: names of
-    drivers that are measured in any case, besides. Raises BeowireError.
+    drivers that are measured in any case, besides. `typed`: what the user has named, where words
+    of it stand for several of `names`: what he has not named himself need not be ready. Raises
+    BeowireError.
     """
     by_name = {driver.name: driver for driver in known}
     words = [word.strip() for word in names.split(",")] if names is not None else []
+    asked = words if typed is None else [word.strip() for word in typed.split(",")]
     chosen: dict[str, DriverInfo] = {}
     left_out: dict[str, Skipped] = {}
     for word in words:
         members = _members(word, known)
-        if members is None:
+        if members is None and word in asked:
             one = _named(word, by_name)
             chosen[one.name] = one
+        elif members is None:
+            _take([_known(word, by_name)], chosen, left_out)
         else:
             _take(members, chosen, left_out)
             if not any(member.ready for member in members):
                 raise BeowireError(
                     f"no driver of {word} can run here: {_reasons(members) or 'none is installed'}"
                 )
+    if names is not None and not chosen:
+        reasons = "; ".join(f"{one.driver}: {one.reason}" for one in left_out.values())
+        raise BeowireError(f"no driver of {typed} can run here: {reasons}")
     if names is None:
         usual = [one for one in known if is_default(one.name) and one.name not in own]
         _take(usual, chosen, left_out)
@@ -115,13 +126,18 @@ def _members(word: str, known: Sequence[DriverInfo]) -> list[DriverInfo] | None:
 
 
 def _named(word: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo:
+    one = _known(word, by_name)
+    if not one.ready:
+        raise BeowireError(f"driver {one.name} is not ready: {one.reason}")
+    return one
+
+
+def _known(word: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo:
     one = driver_named(word if word in by_name else ALIASES.get(word, word), by_name)
     if one is None:
         raise BeowireError(
             f"no driver {word!r}: {_there_are(word, by_name)}; groups are {', '.join(GROUPS)}, all"
         )
-    if not one.ready:
-        raise BeowireError(f"driver {one.name} is not ready: {one.reason}")
     return one
 
 

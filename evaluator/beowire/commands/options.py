@@ -36,7 +36,10 @@ LauncherOption = Annotated[
     ),
 ]
 TimeOption = Annotated[
-    float, typer.Option("--time", help="Seconds that measuring may take in all.")
+    float,
+    typer.Option(
+        "--time", help="Seconds to measure, all launches together; starting drivers takes more."
+    ),
 ]
 InterfaceOption = Annotated[
     str, typer.Option("--interface", help="Network interface. Default: by the route.")

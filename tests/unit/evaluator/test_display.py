@@ -46,6 +46,13 @@ def test_display__shows_where_the_run_is() -> None:
         assert words in text
 
 
+def test_display__says_beforehand_how_long_all_takes() -> None:
+    output = io.StringIO()
+    with Display(Console(file=output, force_terminal=True, width=100)) as display:
+        display.starting(8, 30.0, 5)
+    assert "Starting 8 drivers ... Measuring takes 0:30, all of it about 0:50" in output.getvalue()
+
+
 @pytest.mark.parametrize(("width", "bar"), [(100, 24), (80, 9), (60, 0)])
 def test_display__its_bar_leaves_room_for_words(width: int, bar: int) -> None:
     display = Display(Console(file=io.StringIO(), force_terminal=True, width=width))

@@ -138,3 +138,13 @@ def test_groups__have_no_drivers_name_and_know_the_usual_ones() -> None:
 def test_choose__library_that_is_missing_on_a_host_is_no_news_by_default() -> None:
     _, skipped = selection.choose_drivers([TCP, _driver("ucx", "no libucp.so.0")], None)
     assert skipped == []
+
+
+def test_choose__what_a_word_for_several_stands_for_need_not_be_ready() -> None:
+    names = "tcp,packet"
+    chosen, skipped = selection.choose_drivers([TCP, PACKET], names, typed="both")
+    assert (chosen, [one.driver for one in skipped]) == ([TCP], ["packet"])
+    with pytest.raises(BeowireError, match="packet is not ready"):
+        selection.choose_drivers([TCP, PACKET], names, typed="both, packet")
+    with pytest.raises(BeowireError, match="no driver of both can run here: packet: node0: needs"):
+        selection.choose_drivers([TCP, PACKET], "packet", typed="both")
