@@ -127,6 +127,37 @@ def test_salloc__nothing_is_installed_there__cancelled_all_ends_and_the_record_i
     assert tcp.n > 0
 
 
+#: What a user's profile may have set, for srun, for shells and for their tools.
+HOSTILE = {
+    "SLURM_LABELIO": "1",
+    "SLURM_STDOUTMODE": "none",
+    "SLURM_STDINMODE": "none",
+    "SLURM_EXPORT_ENV": "NONE",
+    "SLURM_NTASKS": "7",
+    "SLURM_CPU_BIND": "verbose",
+    "SLURM_UNBUFFEREDIO": "1",
+    "SLURM_WAIT": "1",
+    "CDPATH": "/:/usr",
+    "POSIXLY_CORRECT": "1",
+    "LC_ALL": "de_DE.UTF-8",
+    "TAR_OPTIONS": "-v",
+    "GREP_OPTIONS": "--color=always",
+    "ENV": "/no/such",
+    "BASH_ENV": "/no/such",
+    "PYTHONPATH": "/no/such",
+}
+
+
+def test_salloc__whose_environment_is_hostile(slurm: Slurm, tmp_path: Path) -> None:
+    words = ("salloc", "--quiet", "-w", "node0,node2", "env")
+    words += tuple(f"{name}={value}" for name, value in HOSTILE.items())
+    more = (str(tmp_path / "out"), "--slurm", "--drivers", "tcp", "--time", "2")
+    done = slurm.run(*words, *COMPARE, *more)
+    assert done.returncode == 0, done.stderr
+    (tcp,) = read_record(tmp_path / "out" / "record.jsonl").results
+    assert tcp.status == "ok"
+
+
 def test_compare__where_it_cannot_be(slurm: Slurm, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     words = (*COMPARE, out, "--slurm", "--drivers", "tcp")

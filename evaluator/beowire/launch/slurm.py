@@ -124,10 +124,22 @@ def node_names() -> list[str]:
     return names
 
 
+#: Variables that would have srun label each line, read and write elsewhere, or bind and place tasks
+#: in other ways. A profile may set them, and no option overrules them.
+_NOT_FOR_STEPS = tuple(
+    f"SLURM_{name}"
+    for name in (
+        *("LABELIO", "STDINMODE", "STDOUTMODE", "STDERRMODE", "OPEN_MODE", "DEBUG"),
+        *("CPU_BIND", "DISTRIBUTION", "HOSTFILE", "EXCLUSIVE", "NTASKS_PER_CORE"),
+    )
+)
+
+
 def _step(nodes: list[str]) -> list[str]:
     count = len(nodes)
     return [
-        *("srun", "--quiet", "--overlap", "--unbuffered", "--cpu-bind=none", "--export=ALL"),
+        *("env", *(word for name in _NOT_FOR_STEPS for word in ("-u", name)), "srun"),
+        *("--quiet", "--overlap", "--unbuffered", "--cpu-bind=none", "--export=ALL"),
         *(f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1"),
         f"--nodelist={','.join(nodes)}",
     ]
