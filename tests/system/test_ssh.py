@@ -303,6 +303,40 @@ def test_enter__a_login_that_prints(hosts: Hosts, tmp_path: Path) -> None:
     assert [end["environment"]["hostname"] for end in meta["ends"]] == ["node0", "node1"]
 
 
+#: What a login of the remote host may set, and sshd and shells hand on: other words of tools, other
+#: characters between words, functions in the place of commands, files that shells and interpreters
+#: read. What is planted would leave a file `run` in the home.
+HOSTILE = """
+export IFS=/abc CDPATH=/:/usr POSIXLY_CORRECT=1 LC_ALL=de_DE.UTF-8 LANGUAGE=de
+export TMPDIR=$HOME/no/such BLOCKSIZE=1 LS_COLORS=x GREP_OPTIONS=--color=always TAR_OPTIONS=-v
+export TIME_STYLE=+x QUOTING_STYLE=c COLUMNS=1
+export ENV=$HOME/planted BASH_ENV=$HOME/planted PYTHONPATH=$HOME PYTHONSTARTUP=$HOME/planted
+export PERL5OPT=-Mplanted GCONV_PATH=$HOME
+cd "$HOME"
+set -o noclobber
+umask 0
+cd() { builtin cd "$@" && pwd; }; export -f cd
+alias cat='touch run;cat' stat='touch run;stat'
+printf '#!/bin/sh\\ntouch "%s/run"\\n' "$HOME" >"$HOME/planted"
+"""
+
+
+def test_enter__a_login_whose_environment_is_hostile(hosts: Hosts, tmp_path: Path) -> None:
+    for index in range(2):
+        (hosts.home(index) / ".bashrc").write_text(HOSTILE, encoding="ascii")
+        for name in ("beowire.py", "sitecustomize.py", "stat", "sha256sum", "mktemp", "tar"):
+            file = hosts.home(index) / name
+            file.write_text("#!/bin/sh\ntouch run # import os\n", encoding="ascii")
+            file.chmod(0o755)
+    done = compare(hosts, tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    for index in range(2):
+        assert not (hosts.home(index) / "run").exists()
+        (copy,) = cache_of(hosts, index).iterdir()
+        assert [path.stat().st_mode & 0o022 for path in (copy, *copy.rglob("*"))].count(0) > 3
+        assert not any(path.stat().st_mode & 0o022 for path in (copy, *copy.rglob("*")))
+
+
 def test_enter__a_login_that_runs_nothing(hosts: Hosts) -> None:
     for login, said in (
         ("exit 0\n", "its login runs no command"),
