@@ -3,7 +3,7 @@
  * exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES [hold | PATIENCE_MS]: two of these send
  * each other MESSAGES messages of mixed sizes at the same time, and check every byte of what comes.
  * With "hold" the endpoint stays open after that until standard input ends. PATIENCE_MS is the peer
- * timeout.
+ * timeout. EXCHANGE_LANES in the environment names lanes, if not the usual ones are to be used.
  *
  * The program prints its address, reads the other's from standard input, and at the end prints
  * its counters as one JSON object. Length and content of message i follow from the sender's seed
@@ -255,6 +255,7 @@ static void meet(struct exchange *exchange, const char *interface)
     char text[BEOWIRE_ADDRESS_TEXT_BYTES + 1];
 
     options.interface = interface;
+    options.lanes = getenv("EXCHANGE_LANES"); /* none is named: the usual ones */
     if (exchange->patience_ns > 0) {
         options.peer_timeout_ns = exchange->patience_ns;
     }

@@ -3,16 +3,20 @@
 says what to do."""
 
 import os
+import shutil
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from system.pvm_machines import NEEDS_PVM, PROGRAM, Machine, preloaded
+import pytest
+
+from system.pvm_machines import LIBRARY, NEEDS_PVM, PROGRAM, Machine, preloaded
 
 pytestmark = NEEDS_PVM
 
@@ -22,6 +26,7 @@ BOUND_S = 30.0
 
 OURS = preloaded(BEOWIRE_LANES="shm")
 SYSTEM_ERROR = -14
+NOBODY = 65534
 
 #: Of a message from a daemon, and from its task: to, from, bytes, flags; and what begins it.
 _FRAME = struct.Struct(">IIIB3x")
@@ -129,3 +134,31 @@ def test_the_daemon_is_killed__calls_fail_soon(tmp_path: Path) -> None:
         f"lost: pvm_exit {SYSTEM_ERROR}",
         f"lost: pvm_mytid {SYSTEM_ERROR}",
     ]
+
+
+@pytest.mark.long  # libpvm tries for a quarter of a minute
+@pytest.mark.skipif(os.geteuid() != 0, reason="starts a program as another user")
+def test_tasks_of_another_user__are_no_tasks_of_this_machine() -> None:
+    """He says that its daemon is his, and is not let in."""
+    shared = Path(tempfile.mkdtemp(prefix="beowire-test-", dir="/tmp"))
+    shared.chmod(0o1777)
+    machine = Machine(shared)
+    try:
+        program, library = (Path(shutil.copy(one, shared)) for one in (PROGRAM, LIBRARY))
+        named = Path(shutil.copyfile(shared / "pvmd.0", shared / f"pvmd.{NOBODY}"))
+        os.chown(named, NOBODY, NOBODY)
+        user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        done = subprocess.run(
+            [*user, program],
+            env={"PVM_TMP": str(shared), "LD_PRELOAD": str(library), "BEOWIRE_LANES": "shm"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=BOUND_S,
+        )
+        assert (done.returncode, "pvm_mytid() > 0" in done.stdout) == (1, True), done.stdout
+        assert "Permission denied" in done.stderr
+        assert machine.run(str(PROGRAM), variables=OURS).returncode == 0
+    finally:
+        machine.end()
+        shutil.rmtree(shared)
