@@ -85,7 +85,7 @@ def group(
 
 
 def _register() -> None:
-    # Only the command that is asked for: others import scipy and plotly, which takes a second.
+    # Only the command that is asked for: others import scipy, which takes half a second.
     asked = [name for name in COMMANDS if sys.argv[1:2] == [name]]
     if sys.argv[1:2] == ["--version"]:
         return

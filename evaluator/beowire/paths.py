@@ -102,11 +102,6 @@ def drivers_cache() -> Path:
     return _cache("drivers")
 
 
-def report_cache() -> Path:
-    """Where parts of reports go that take long to make. Not made yet."""
-    return _cache("report")
-
-
 def _cache(name: str) -> Path:
     """In the build tree of a checkout that is ours, else in the user's cache."""
     root = _PACKAGE.parent.parent

@@ -125,7 +125,7 @@ _ROWS = (
         rate="throughput of a ping-pong (size / half round trip)",
         crossings=2,
         caption="Half of the round trip of a message against its size: the median, with the 95 %"
-        " interval of the median as a bar. Lower is better. Dotted lines are bounds: <i>packet</i>"
+        " interval of the median as a band. Lower is better. Dashed are bounds: <i>packet</i>"
         " is the floor, bare frames without any protocol; <i>memcpy</i> is one copy in memory.",
     ),
     Pattern(

@@ -21,9 +21,9 @@ from beowire.report.curves import (
     reach,
     telling_sizes,
 )
-from beowire.report.figures import burst_text
 from beowire.report.link import link_text
 from beowire.report.summary import BASELINE, schedule_text, walk_text
+from beowire.report.wire import burst_text
 from beowire.sheets import Sheet, nodes_text, sheets
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import (

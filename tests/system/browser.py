@@ -163,11 +163,11 @@ class Browser:
             self._note(answer)
 
     def open(self, page: Path) -> None:
-        """Opens a file, and returns when its scripts have run and its charts are drawn."""
+        """Opens a file, and returns when its scripts have run."""
         self.errors.clear()
         self.requests.clear()
         self.call("Page.navigate", url=page.resolve().as_uri())
-        self.wait("document.documentElement.dataset.drawn === 'yes'")
+        self.wait("document.readyState === 'complete'")
 
     def evaluate(self, script: str) -> Any:
         """The value of an expression in the page, as JSON; of a promise, what it resolves to."""

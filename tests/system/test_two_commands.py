@@ -31,8 +31,7 @@ pytestmark = pytest.mark.timeout(2 * BUILD_S)
 
 @pytest.fixture(name="checkout", scope="module")
 def make_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the sources as they are now, built; it shares the virtual environment, and what of
-    plotly is in each report.
+    """A copy of the sources as they are now, built; it shares the virtual environment.
 
     Not this checkout: the make that runs these tests has its lock.
     """
@@ -44,8 +43,7 @@ def make_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     checkout = tmp_path_factory.mktemp("two-commands") / "beowire"
     shutil.copytree(ROOT, checkout, ignore=generated, symlinks=True)
     (checkout / "build").mkdir()
-    for shared in ("venv", "report"):
-        (checkout / "build" / shared).symlink_to(ROOT / "build" / shared)
+    (checkout / "build" / "venv").symlink_to(ROOT / "build" / "venv")
     done = make(checkout)
     assert done.returncode == 0, done.stderr
     return checkout

@@ -70,7 +70,7 @@ from beowire.own_commands import parse_commands
 from beowire.own_drivers import own_drivers
 from beowire.patterns import DEFAULT, PATTERNS, parse_patterns
 from beowire.record import Record, read_record
-from beowire.report import report_beside
+from beowire.report import write_report
 from beowire.run import Outcome, Request, run
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
 from beowire.visible import unguarded
@@ -349,12 +349,12 @@ def _show(
             unheard = error
     found = problems(request, outcome, record)
     try:
-        where = report_beside([record], report)
+        write_report([record], report)
     except BeowireError as error:
         found.append(str(error))
     else:
         if not quiet and unheard is None:
-            print(f"report: {where}", flush=True)
+            print(f"report: {report}", flush=True)
     try:
         if netpipe_columns:
             sinks.write_netpipe([record])

@@ -39,7 +39,7 @@ from beowire.launch.base import Launcher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.machines import lab_launcher
 from beowire.launch.ssh import SshLauncher
-from beowire.report import report_beside
+from beowire.report import write_report
 from beowire.sizes import parse_size
 
 _LONGEST_RUN_S = 24 * 3600.0
@@ -125,7 +125,8 @@ def command(
         launcher = LocalLauncher()
     with Interrupts() as interrupts:
         found = explain(launcher, asked, interrupts)
-        report = report_beside([found.record], asked.directory / "report.html")
+        report = asked.directory / "report.html"
+        write_report([found.record], report)
         if as_json:
             print(json.dumps(show.as_json(found), allow_nan=False), flush=True)
             return

@@ -40,7 +40,7 @@ from beowire.launch.ssh import SshLauncher
 from beowire.netpipe import Wanted
 from beowire.plan import LEAST_CELL_S
 from beowire.record import Record, read_record
-from beowire.report import report_beside
+from beowire.report import write_report
 from beowire.run import Request, run
 from beowire.sizes import parse_size
 from beowire.visible import visible
@@ -163,7 +163,7 @@ def _write(record: Record, wanted: Wanted, request: Request) -> None:
     """The columns, whatever of them there is; NetPIPE's lines on standard error; the report."""
     for line in columns.screen_lines(record):
         print(line, file=sys.stderr)
-    report_beside([record], request.directory / "report.html")
+    write_report([record], request.directory / "report.html")
     if found := columns.netpipe(record, wanted.version):
         write_file(Path(wanted.output), "".join(one.text for one in found), [record.path])
         _say(f"{wanted.driver}: columns in {wanted.output}, all of it in {request.record}")

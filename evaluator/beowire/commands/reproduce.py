@@ -12,6 +12,7 @@ from beowire import files
 from beowire.commands.options import TimeOption
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
+from beowire.report import write_report
 from beowire.reproduce import steps
 from beowire.reproduce.base import Paper, paper_of
 
@@ -91,9 +92,6 @@ def _finish(paper: Paper, found: steps.Found, directory: Path, pages: Path | Non
         told.write(pages / f"{paper.number}.md")
         print(f"and in {pages / f'{paper.number}.md'}")
     if found.records:
-        # Only here: plotly's templates take a second.
-        from beowire.report import write_report  # noqa: PLC0415
-
         write_report(found.records, directory / "report.html")
         print(f"report: {directory / 'report.html'}")
     for step in found.steps:

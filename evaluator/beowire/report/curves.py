@@ -211,12 +211,11 @@ def telling_sizes(sizes: Sequence[int], count: int = 4) -> list[int]:
     return [sizes[round(step * last / (count - 1))] for step in range(count)]
 
 
-def distribution(curve: Curve, cell: Cell, *, slow: bool = False) -> list[tuple[float, float]]:
+def distribution(curve: Curve, cell: Cell) -> list[tuple[float, float]]:
     """(the pattern's time in ns, share of messages up to it) at the buckets' upper edges.
 
-    Thinned to what an eye can see: a step of 0.4 % of the messages; if the slow ones are looked at,
-    of 8 % of those that are slower, so that the tail keeps its shape. Empty where there is no
-    histogram.
+    Thinned to what an eye can see: each step is of 10 % of the messages that are slower, so that
+    the slow ones keep their shape. Empty where there is no histogram.
     """
     counts: dict[int, int] = {}
     for result in cell.launches:
@@ -231,8 +230,7 @@ def distribution(curve: Curve, cell: Cell, *, slow: bool = False) -> list[tuple[
     for number, lower in enumerate(sorted(counts), start=1):
         below += counts[lower]
         share = below / total
-        step = 1 - share <= 0.92 * (1 - shown) if slow else share - shown >= 0.004
-        if step or number == len(counts):
+        if 1 - share <= 0.9 * (1 - shown) or number == len(counts):
             upper = lower + bucket_width(bucket_index(lower))
             points.append((upper / per_message, share))
             shown = share

@@ -66,7 +66,7 @@ def grouped(drivers: Iterable[str]) -> list[Group]:
 
 
 def shown_first(drivers: Sequence[str]) -> list[str]:
-    """The drivers that charts show until others are chosen, in their order: all where they are few;
+    """The drivers that charts show, in their order: all where they are few;
     else those that are measured by default, the user's own, and one MPI over its ways; and so many
     of the rest that there is something to see."""
     names = list(dict.fromkeys(drivers))

@@ -4,8 +4,7 @@
 The colours are Okabe and Ito's and neighbours of theirs, darkened or lightened until each has a
 contrast of 3:1 on both the light and the dark page. More than a dozen colours cannot be told apart,
 so those that are measured by default have one each; of the others a group has a few, and an MPI one
-whatever its messages go over. Each driver has a mark of its own too, so that nothing hangs on
-colour alone.
+whatever its messages go over.
 """
 
 import zlib
@@ -20,23 +19,26 @@ class Look:
     """How a driver is drawn."""
 
     colour: str
-    symbol: str
-    """A plotly marker."""
     bound: bool = False
-    """A limit for the others (the floor, memory): drawn as a dotted line."""
-    dash: str = "solid"
-    """The line of those that are no bound."""
+    """A limit for the others (the floor, memory)."""
+    other_way: bool = False
+    """An MPI's messages over another way than ours."""
+
+    @property
+    def dashed(self) -> bool:
+        """Its line is."""
+        return self.bound or self.other_way
 
 
 _KNOWN = {
-    "beowire": Look("#d9540b", "circle"),
-    "tcp-spin": Look("#1f6fc4", "square"),
-    "tcp": Look("#2f9bcd", "diamond"),
-    "fi-tcp": Look("#8d6bd1", "pentagon"),
-    "udp": Look("#0b9269", "triangle-up"),
-    "shm": Look("#bb6296", "triangle-down"),
-    "packet": Look("#7d8590", "x", bound=True),
-    "memcpy": Look("#a07c00", "cross", bound=True),
+    "beowire": Look("#d9540b"),
+    "tcp-spin": Look("#1f6fc4"),
+    "tcp": Look("#2f9bcd"),
+    "fi-tcp": Look("#8d6bd1"),
+    "udp": Look("#0b9269"),
+    "shm": Look("#bb6296"),
+    "packet": Look("#7d8590", bound=True),
+    "memcpy": Look("#a07c00", bound=True),
 }
 
 #: Of the other drivers of a group: the colours that they share. None: drivers that no group has.
@@ -53,7 +55,7 @@ _SHADES: Mapping[str | None, tuple[str, ...]] = {
     None: ("#b5514a", "#5d8a2d", "#9c6b3f", "#4f7fa8", "#a8588f"),
 }
 
-#: The other drivers that are known by name, each with a mark of its own in its group.
+#: The other drivers that are known by name, in their groups.
 _MEMBERS = {
     "memory": ("memcpy-movsb", "memcpy-nontemporal", "memcpy-bytes"),
     "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
@@ -79,23 +81,6 @@ _MEMBERS = {
     "virtual": ("pvm", "pvm-direct", "pvm-beowire"),
 }
 
-#: The marks of those that have no look of their own above.
-_SYMBOLS = (
-    "hexagon",
-    "star",
-    "hourglass",
-    "bowtie",
-    "star-diamond",
-    "triangle-left",
-    "triangle-right",
-    "hexagram",
-    "star-square",
-    "diamond-tall",
-    "diamond-wide",
-    "star-triangle-up",
-    "star-triangle-down",
-)
-
 #: An MPI's colour, whichever way its messages take.
 _MPI_COLOURS = {
     "openmpi4": "#c4464e",
@@ -106,34 +91,11 @@ _MPI_COLOURS = {
     "mvapich": "#996900",
 }
 
-#: And the marks of the ways of what it does: `mpi`, `mpi-put`.
-_MPI_SYMBOLS = {
-    ("mpi", "beowire"): "star",
-    ("mpi", "tcp"): "hexagon",
-    ("mpi-put", "beowire"): "hexagram",
-    ("mpi-put", "tcp"): "hourglass",
-    ("shmem-put", "tcp"): "star-diamond",
-    ("shmem-get", "tcp"): "star-square",
-}
 #: All but the way that is meant to be the quickest are dashed.
 _SOLID_WAY = "beowire"
-_WAY_SYMBOLS = {
-    "shm": "bowtie",
-    "packet": "triangle-left",
-    "tso": "triangle-right",
-    "udp": "star-triangle-up",
-    "tipc": "star-triangle-down",
-    "xdp": "octagon",
-    "verbs": "triangle-nw",
-    "ofi-tcp": "diamond-tall",
-    "ucx-tcp": "diamond-wide",
-}
 
 #: What a bound means, for legends and captions.
 BOUND_MEANING = {"packet": "floor", "memcpy": "memory"}
-
-#: Line styles of the second, third, ... record of one report.
-RECORD_DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
 
 
 def look(driver: str) -> Look:
@@ -146,24 +108,16 @@ def look(driver: str) -> Look:
     members = _MEMBERS.get(group or "", ())
     shades = _SHADES.get(group, _SHADES[None])
     number = members.index(driver) if driver in members else zlib.crc32(driver.encode())
-    # Those that are not known by name have the marks that others of the group do not have.
-    symbols = _SYMBOLS if driver in members else _SYMBOLS[len(members) :]
-    return Look(
-        shades[number % len(shades)], symbols[number % len(symbols)], bound=group == "memory"
-    )
+    return Look(shades[number % len(shades)], bound=group == "memory")
 
 
 def _mpi_look(driver: str) -> Look:
-    """The colour says which MPI it is, the mark what it does and over which way."""
-    family, _, rest = driver.partition(":")
-    mpi, _, way = rest.partition("/")
-    number = zlib.crc32(f"{family} {way}".encode())
-    symbol = _MPI_SYMBOLS.get((family, way)) or (_WAY_SYMBOLS.get(way) if family == "mpi" else None)
+    """The colour says which MPI it is."""
+    mpi, _, way = driver.partition(":")[2].partition("/")
     colours = tuple(_MPI_COLOURS.values())
     return Look(
         _MPI_COLOURS.get(mpi) or colours[zlib.crc32(mpi.encode()) % len(colours)],
-        symbol or _SYMBOLS[number % len(_SYMBOLS)],
-        dash="solid" if way == _SOLID_WAY else "dash",
+        other_way=way != _SOLID_WAY,
     )
 
 

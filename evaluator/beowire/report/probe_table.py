@@ -6,10 +6,10 @@ from html import escape
 
 from beowire.patterns import PATTERNS
 from beowire.record import ProbeInfo, Record, Result
-from beowire.report import layers, palette
-from beowire.report.curves import Cell, Curve, curves, median_or_none, probe_reach, record_labels
+from beowire.report import layers, tables
+from beowire.report.curves import Cell, Curve, curves, median_or_none, probe_reach
 from beowire.report.summary import group_row, swatch, under_groups
-from beowire.units import reach_text, significant, size_text, time_text
+from beowire.units import reach_text, significant, size_text
 
 
 def counted(records: Sequence[Record]) -> str:
@@ -29,11 +29,8 @@ def counted(records: Sequence[Record]) -> str:
     every = _every(records, shown)
     drivers = {result.driver for record in records for result in record.results}
     if len(drivers) > layers.FEW:
-        rows = sum(len(record.results) for record in records)
-        every = (
-            f"{_at_a_glance(records, in_order(shown))}"
-            f"<details><summary>All sizes ({rows} rows)</summary>{every}</details>"
-        )
+        glance = _at_a_glance(records, in_order(shown))
+        every = f"{glance}<details><summary>More sizes</summary>{every}</details>"
     return (
         "<p>Each cell has the initiator, then the responder; a heading sorts by the first. Times"
         " and numbers are of a message, of a ping-pong of a round trip, and means of all;"
@@ -55,9 +52,9 @@ def heading_words(info: ProbeInfo) -> tuple[str, str]:
 
 
 def _every(records: Sequence[Record], shown: Sequence[ProbeInfo]) -> str:
-    with_methods = any(one.cpu_methods for record in records for one in record.results)
-    loaded = any(one.load for record in records for one in record.results)
-    labels = record_labels(records)
+    measured, which = tables.some(records)
+    with_methods = any(one.cpu_methods for _, one in measured)
+    loaded = any(one.load for _, one in measured)
     heads = [
         "Driver",
         *(["Record"] if len(records) > 1 else []),
@@ -65,28 +62,26 @@ def _every(records: Sequence[Record], shown: Sequence[ProbeInfo]) -> str:
         *(["Beside"] if loaded else []),
         "Size",
         *(_heading(info) for info in shown),
-        "Throughput to a second of system time",
-        *(["CPU time: accounted, soaker"] if with_methods else []),
+        "Throughput to a second of system time <small>MB</small>",
+        *(["CPU time: accounted, soaker <small>µs</small>"] if with_methods else []),
     ]
     rows = []
-    for record, label in zip(records, labels, strict=True):
-        for result in sorted(record.results, key=_order):
-            cells = [
-                f'<th scope="row">{escape(result.driver)}</th>',
-                *([_text(label)] if len(records) > 1 else []),
-                _text(result.pattern),
-                *([_text(result.load or "nothing")] if loaded else []),
-                _number(result.size, f"{result.size:,}"),
-                *(_figure(info, [result]) for info in shown),
-                _per_system(result),
-                *([_methods(result)] if with_methods else []),
-            ]
-            rows.append(f'<tr data-driver="{escape(result.driver)}">{"".join(cells)}</tr>')
-    head = "".join(f'<th scope="col"><button type="button">{text}</button></th>' for text in heads)
-    return (
-        '<div class="scroll tall" tabindex="0" role="region" aria-label="What probes counted">'
-        '<table id="all-probes" class="figures sortable named">'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    for label, result in measured:
+        cells = [
+            f'<th scope="row">{escape(result.driver)}</th>',
+            *([_text(label)] if len(records) > 1 else []),
+            _text(result.pattern),
+            *([_text(result.load or "nothing")] if loaded else []),
+            f"<td>{result.size:,}</td>",
+            *(_figure(info, [result]) for info in shown),
+            _per_system(result),
+            *([_methods(result)] if with_methods else []),
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    buttons = [f'<button type="button">{text}</button>' for text in heads]
+    classes = "figures sortable named cards"
+    return which + tables.table(
+        "all-probes", "What probes counted", buttons, "".join(rows), classes
     )
 
 
@@ -109,20 +104,17 @@ def _of_pattern(noun: str, found: Sequence[Curve], shown: Sequence[ProbeInfo]) -
     body = "".join(
         group_row(group, len(heads))
         + "".join(
-            f'<tr data-driver="{escape(curve.driver)}"><th scope="row">{swatch(curve)}</th>'
+            f'<tr><th scope="row">{swatch(curve)}</th>'
             f"{_demand(cell)}{''.join(_figure(info, cell.launches) for info in shown)}</tr>"
             for curve in members
             if (cell := curve.at(size)) is not None
         )
         for group, members in under_groups(found)
     )
-    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
-    return (
-        f"<summary>{escape(noun[0].upper() + noun[1:])} at {size_text(size)}</summary>"
-        '<div class="scroll" tabindex="0" role="region" aria-label="What probes counted, by group">'
-        f'<table class="figures named"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        "</div>"
-    )
+    title = f"{noun[0].upper() + noun[1:]} at {size_text(size)}"
+    name = f"probes-{found[0].pattern}"
+    made = tables.table(name, title, heads, body, "figures named cards")
+    return f"<summary>{escape(title)}</summary>{made}"
 
 
 def reasons(record: Record) -> list[str]:
@@ -140,11 +132,6 @@ def reasons(record: Record) -> list[str]:
     ]
 
 
-def _order(result: Result) -> tuple[object, ...]:
-    rank = palette.rank(result.driver)
-    return result.pattern, rank, result.load or "", result.size, result.launch
-
-
 def _heading(info: ProbeInfo) -> str:
     words, unit = heading_words(info)
     return f"{escape(words)}" + (f" <small>{unit}</small>" if unit else "")
@@ -154,35 +141,34 @@ def _figure(info: ProbeInfo, launches: Sequence[Result]) -> str:
     """What was counted at each end; of launches their median."""
     ends = range(max(1, *(len(one.cpu) for one in launches)))
     values = [median_or_none([one.figures(end).get(info.name) for one in launches]) for end in ends]
-    if all(value is None for value in values):
-        return _number(None, "–")
     factor = 1e3 if info.unit == "ns" else 1.0
     texts = []
     for end, value in zip(ends, values, strict=True):
         reach = probe_reach(launches, info.name, end)
         text = "–" if value is None else significant(value / factor)
         texts.append(text if reach is None else f"{text} {reach_text(reach)}")
-    return _number(values[0], ", ".join(texts))
+    known = any(value is not None for value in values)
+    return _text(", ".join(texts) if known else "–")
 
 
 def _demand(cell: Cell) -> str:
     demand = cell.service_demand_us_per_kb
-    return _number(demand, "–" if demand is None else significant(demand))
+    return _text("–" if demand is None else significant(demand))
 
 
 def _per_system(result: Result) -> str:
     rates = result.bytes_per_system_s
-    texts = ["–" if rate is None else f"{significant(rate / 1e6)}" for rate in rates]
-    return _number(rates[0] if rates else None, f"{', '.join(texts)} MB" if texts else "–")
+    texts = ["–" if rate is None else significant(rate / 1e6) for rate in rates]
+    return _text(", ".join(texts) or "–")
 
 
 def _methods(result: Result) -> str:
     both = result.cpu_methods
     if both is None:
-        return _number(None, "–")
-    text = f"{time_text(both.accounted_ns)}, {time_text(both.taken_ns)}"
+        return _text("–")
+    text = f"{significant(both.accounted_ns / 1e3)}, {significant(both.taken_ns / 1e3)}"
     mark = ' <span class="mark">differ</span>' if both.differ else ""
-    return _number(both.taken_ns, text, mark)
+    return f"<td>{text}{mark}</td>"
 
 
 def _meanings(shown: Sequence[ProbeInfo]) -> str:
@@ -204,8 +190,3 @@ def _absent(records: Sequence[Record]) -> str:
 
 def _text(value: str) -> str:
     return f"<td>{escape(value)}</td>"
-
-
-def _number(value: float | None, text: str, mark: str = "") -> str:
-    sorts = "" if value is None else f"{value:.6g}"
-    return f'<td class="number" data-value="{sorts}">{escape(text)}{mark}</td>'

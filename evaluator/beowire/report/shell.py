@@ -7,39 +7,37 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from beowire import files
+from beowire import drawing, files
 
 
 def page(
     template: str,
     parts: Mapping[str, str],
     *,
-    nav: Mapping[str, str],
     title: str,
     heading: str,
     lede: Sequence[str],
     warnings: Sequence[str],
+    nav: Mapping[str, str] | None = None,
     scripts: str = "",
-    credit: str = "",
 ) -> str:
     """The whole page. `template` is a file of this folder, the sections, with places for `parts`.
 
-    `nav` are the sections' titles by their ids. `heading`, `lede`, `scripts` and `credit` are HTML;
-    the others are text. A page without scripts allows none.
+    `nav` are the sections' titles by their ids. `heading`, `lede` and `scripts` are HTML; the
+    others are text. A page without scripts allows none.
     """
     main = Template(file(template)).substitute(parts)
     items = "".join(f"<li>{escape(line)}</li>" for line in warnings)
+    links = "".join(f'<a href="#{to}">{escape(name)}</a>' for to, name in (nav or {}).items())
     return Template(file("shell.html")).substitute(
         title=escape(title),
         heading=heading,
         lede="".join(f"<p class=lede>{line}</p>" for line in lede),
         warnings=f'<ul class="warnings" role="alert">{items}</ul>' if items else "",
-        nav="".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name in nav.items()),
+        nav=f'<nav aria-label="Sections">{links}</nav>' if links else "",
         main=main.rstrip("\n"),
-        credit=credit,
         policy="script-src 'unsafe-inline'; " if scripts else "",
-        images="data: blob:" if scripts else "data:",
-        style=file("style.css"),
+        style=drawing.STYLE + file("style.css"),
         scripts=scripts,
     )
 

@@ -9,9 +9,9 @@ from html import escape
 from beowire.load import described
 from beowire.patterns import PATTERNS
 from beowire.record import Record, Result, Summary
-from beowire.report import layers, marks, palette
+from beowire.report import layers, marks, palette, tables
 from beowire.report.curves import WIDE, Cell, Curve, curves, idle_of, reach
-from beowire.report.figures import burst_text
+from beowire.report.wire import burst_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import interval_text, rate_text, significant, size_text, time_text
 
@@ -99,12 +99,9 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         )
         for title, found in under_groups(pingpong)
     )
-    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="The drivers side by side">'
-        '<table class="figures summary" aria-describedby="summary-note">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        '<p class="note" id="summary-note">Ratios are of half round trips at the same size in the'
+    label = "The drivers side by side"
+    return tables.table("side-by-side", label, heads, body, "figures summary cards") + (
+        '<p class="note">Ratios are of half round trips at the same size in the'
         " same record: below 1 is faster. What is below is the driver that does what this one"
         " stands on. Small print: 95 % intervals; ±? where there were too few rounds for one. CPU:"
         " user and system time of the initiator + the responder.</p>"

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of the report: every result, what was skipped, and the two ends side by side."""
 
-from collections.abc import Callable, Iterable, Sequence
-from html import escape
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from html import escape, unescape
 from itertools import zip_longest
 
 from beowire.record import EnvironmentValue, NodeEnd, Record, Result, Summary
 from beowire.report import layers, palette
-from beowire.report.curves import record_labels
-from beowire.report.hover import STOPPED
+from beowire.report.curves import record_labels, telling_sizes
 from beowire.sheets import Sheet
 from beowire.units import significant, size_text
 
 _Value = str | float | None
+
+#: Rows of a table, about: a page of more is slow, and commands print them all.
+MOST_ROWS = 300
+
+#: How each rule of stopping reads in a sentence.
+STOPPED = {
+    "precise": "precise enough",
+    "time": "out of time",
+    "rounds": "all rounds done",
+    "error": "an error",
+}
 
 #: What patterns report that report times; of some it is another one.
 _TIME = "Half round trip"
@@ -20,8 +31,7 @@ _TIME = "Half round trip"
 #: What ran besides.
 _BESIDE = "Beside"
 
-#: Heading, unit, and what a row holds: a number sorts as a number. On paper there is no room for
-#: those in _SCREEN_ONLY.
+#: Heading, unit, and what a row holds: a number sorts as a number.
 _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Driver", "", lambda r: r.driver),
     ("Pattern", "", lambda r: r.pattern),
@@ -62,54 +72,100 @@ _SOMETIMES: dict[str, Callable[[Result], bool]] = {
     "Overlap receiver": lambda r: r.overlap_receive is not None,
 }
 
+
+#: On paper there is no room for these.
 _SCREEN_ONLY = {
-    "min",
-    "max",
-    "Rounds",
-    "Batch",
-    "Launch",
-    "Settled",
-    "Service demand",
-    "CPU initiator",
-    "CPU responder",
+    *("min", "max", "Rounds", "Batch", "Launch", "Settled", "Service demand"),
+    *("CPU initiator", "CPU responder"),
 }
 
 
+def table(
+    name: str,
+    label: str,
+    heads: Sequence[str],
+    body: str,
+    classes: str,
+    *,
+    not_printed: Collection[int] = (),
+) -> str:
+    """A table that fits on any screen: on a phone each row is a card, with the heading before each
+    figure. `name`: its id. `heads` and `body` (its rows) are HTML, `label` is text. `not_printed`:
+    columns, from 1, for which paper has no room."""
+    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+    words = [unescape(re.sub("<[^>]*>", "", one)) for one in heads]
+    rules = "".join(
+        f'#{name} td:nth-child({at}):before{{content:"{_in_css(one)}"}}'
+        for at, one in enumerate(words, start=1)
+    )
+    gone = ",".join(f"#{name} tr>:nth-child({at})" for at in not_printed)
+    paper = f"@media print{{{gone}{{display:none}}}}" if gone else ""
+    return (
+        f"<style>@media screen and (max-width:34rem){{{rules}}}{paper}</style>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+        f'<table id="{name}" class="{classes}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _in_css(text: str) -> str:
+    """Any text between quotes in a style."""
+    return "".join(one if one.isalnum() or one in " ,." else f"\\{ord(one):x} " for one in text)
+
+
+def some(records: Sequence[Record]) -> tuple[list[tuple[str, Result]], str]:
+    """The results that tables show, each with its record's label, in their order; and which those
+    are, as HTML, where they are not all: the same sizes of each driver."""
+    every = [
+        (label, result)
+        for record, label in zip(records, record_labels(records), strict=True)
+        for result in sorted(record.results, key=_order)
+    ]
+    if len(every) <= MOST_ROWS:
+        return every, ""
+    sizes = sorted({result.size for _, result in every})
+    kept = telling_sizes(sizes, max(1, len(sizes) * MOST_ROWS // len(every)))
+    shown = [(label, result) for label, result in every if result.size in kept]
+    return shown, (
+        f"<p>{len(shown)} of {len(every)} rows, at {len(kept)} of {len(sizes)} sizes:"
+        " <code>beowire report RECORD --csv FILE</code> writes all.</p>"
+    )
+
+
+def _order(result: Result) -> tuple[object, ...]:
+    rank = palette.rank(result.driver)
+    return result.pattern, rank, result.load or "", result.size, result.launch
+
+
 def results(records: Sequence[Record]) -> str:
-    """Every result line of every record. The page's script makes the headings sort."""
-    labels = record_labels(records)
+    """The result lines of every record. The page's script makes the headings sort."""
     several = len(records) > 1
-    measured = [result for record in records for result in record.results]
+    measured, which = some(records)
     columns = [
         column
         for column in _COLUMNS
-        if column[0] not in _SOMETIMES or any(map(_SOMETIMES[column[0]], measured))
+        if column[0] not in _SOMETIMES or any(_SOMETIMES[column[0]](one) for _, one in measured)
     ]
     heads = [("Record", "")] * several + [(name, unit) for name, unit, _ in columns]
-    if any(result.time_ns is not None for result in measured):
+    if any(result.time_ns is not None for _, result in measured):
         heads = [(f"{name}, or time" if name == _TIME else name, unit) for name, unit in heads]
-    extra = [_extra(name) for name, _ in heads]
     rows = []
-    for record, label in zip(records, labels, strict=True):
-        ordered = sorted(
-            record.results,
-            key=lambda r: (r.pattern, palette.rank(r.driver), r.load or "", r.size, r.launch),
-        )
-        for result in ordered:
-            values = [label] * several + [get(result) for _, _, get in columns]
-            lossy = " class=lossy" if result.lost else ""
-            cells = [_cell(value, more) for value, more in zip(values, extra, strict=True)]
-            rows.append(f'<tr data-driver="{escape(result.driver)}"{lossy}>{"".join(cells)}</tr>')
-    head = "".join(
-        f'<th scope="col"{_class(_extra(name))}>'
-        f'<button type="button">{name}{_unit(unit)}</button></th>'
-        for name, unit in heads
-    )
-    return (
-        '<div class="scroll tall" tabindex="0" role="region" aria-label="All results">'
-        '<table id="all-results" class="figures sortable">'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    for label, result in measured:
+        values = [label] * several + [get(result) for _, _, get in columns]
+        lossy = " class=lossy" if result.lost else ""
+        rows.append(f"<tr{lossy}>{''.join(map(_cell, values))}</tr>")
+    buttons = [f'<button type="button">{name}{_unit(unit)}</button>' for name, unit in heads]
+    gone = [at for at, (name, _) in enumerate(heads, start=1) if name in _SCREEN_ONLY]
+    body, classes = "".join(rows), "figures sortable cards"
+    made = table("all-results", "All results", buttons, body, classes, not_printed=gone)
+    return f"{_RESULTS}{which}{made}"
+
+
+_RESULTS = (
+    "<p>Click a heading to sort. Rows in which messages were lost are shaded: their rates are of"
+    " what arrived. Percentiles that too few messages support are left out (–). CPU times are user"
+    " and system time per round trip, or per message of a stream.</p>"
+)
 
 
 def skipped(records: Sequence[Record]) -> str:
@@ -186,33 +242,27 @@ def ends_table(ends: Sequence[NodeEnd]) -> str:
     )
 
 
-def sheet(one: Sheet, label: str = "") -> str:
-    """What a pattern has found besides one figure a size. `label`: the record's, if there are
-    several."""
-    title = escape(f"{one.title} · {label}" if label else one.title)
-    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in one.heads)
+def sheet(name: str, one: Sheet) -> str:
+    """What a pattern has found besides one figure a size. `name`: the table's id."""
     kinds = [_kind(column) for column in zip_longest(*one.rows, fillvalue="")][1:]
     rows = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'
         + "".join(
-            f"<td{_class(kind)}>{escape(text)}</td>"
-            for kind, text in zip(kinds, row[1:], strict=False)
+            f"<td{kind}>{escape(text)}</td>" for kind, text in zip(kinds, row[1:], strict=False)
         )
         + "</tr>"
-        for row in one.rows
+        for row in one.rows[:MOST_ROWS]
     )
-    notes = "".join(f"<p>{escape(note)}</p>" for note in one.notes)
-    return (
-        f"<section><h2>{title}</h2>"
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">'
-        f'<table class="figures"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>{notes}</section>"
-    )
+    notes = list(one.notes)
+    if len(one.rows) > MOST_ROWS:
+        notes.append(f"{MOST_ROWS} of {len(one.rows)} rows: the record has all.")
+    made = table(name, one.title, [*map(escape, one.heads)], rows, "figures cards")
+    return made + "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
 
 
 def _kind(column: Sequence[str]) -> str:
     """Figures stand in one line, as wide as they are; more than that is broken between words."""
-    return "words" if any(len(text) > _LONGEST_FIGURE for text in column) else "number"
+    return " class=words" if any(len(text) > _LONGEST_FIGURE for text in column) else ""
 
 
 def drivers(records: Iterable[Record]) -> str:
@@ -267,27 +317,18 @@ def _unit(unit: str) -> str:
     return f" <small>{unit}</small>" if unit else ""
 
 
-def _extra(name: str) -> str:
-    return "extra" if name in _SCREEN_ONLY else ""
-
-
-def _class(*names: str) -> str:
-    words = " ".join(name for name in names if name)
-    return f' class="{words}"' if words else ""
-
-
-def _cell(value: _Value, more: str) -> str:
+def _cell(value: _Value) -> str:
     """A cell as short as can be, for there are thousands: numbers are the rule (style.css), and
     sort by what they show, without its commas."""
     match value:
         case None:
-            return f"<td{_class(more)}>–</td>"
+            return "<td>–</td>"
         case str():
-            return f"<td{_class('word', more)}>{escape(value)}</td>"
+            return f"<td class=word>{escape(value)}</td>"
         case int():
-            return f"<td{_class(more)}>{value:,}</td>"
+            return f"<td>{value:,}</td>"
         case _:
-            return f"<td{_class(more)}>{significant(value, 4)}</td>"
+            return f"<td>{significant(value, 4)}</td>"
 
 
 def _scaled(summary: Summary | None, name: str, unit: float) -> float | None:

@@ -6,22 +6,19 @@ What costs time is in the record as `beowire doctor` words it; nothing is said h
 measured nor read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import combinations
 
 from beowire import advice
 from beowire.doctor.finding import COSTLY, Finding, State
 from beowire.doctor.show import lines_of
-from beowire.patterns import PATTERNS, Pattern
+from beowire.patterns import Pattern
 from beowire.record import Record, Summary
 from beowire.record_parts import Found, Link
 from beowire.report import marks
 from beowire.report.curves import Curve, record_labels
 from beowire.units import interval_text, size_text, time_text
-
-#: Ranges of sizes that are told in sentences; the table has all.
-_MOST_RANGES = 4
 
 #: What a difference between two links is told by, the nearest to the wire first.
 _TOLD_BY = ("packet", "udp", "tcp-spin", "beowire", "tcp")
@@ -47,29 +44,13 @@ def left_out(record: Record, found: Sequence[Curve]) -> str:
     return marks.beyond_text(record, [one for one in found if one.driver in able])
 
 
-def sentences(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]) -> list[str]:
-    """All of it as HTML: of the first pattern that was measured, beside nothing."""
-    name = next((one for one in PATTERNS if by_pattern.get(one)), None)
-    found = by_pattern[name] if name is not None else []
+def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
+    """What costs time, and what one link costs beside another, as HTML."""
     said: list[str] = []
-    for index, (record, label) in enumerate(zip(records, record_labels(records), strict=True)):
+    for record, label in zip(records, record_labels(records), strict=True):
         prefix = f"<b>{escape(label)}</b>: " if label else ""
-        own = [one for one in found if one.record == index and one.load is None]
-        if name is not None:
-            said += [prefix + text for text in _uses(record, own, PATTERNS[name])]
         said += [prefix + _cost_text(record, one) for one in costly(record)]
-    return said + [f"{escape(text)}." for text in links(records, by_pattern.get("pingpong", ()))]
-
-
-def _uses(record: Record, found: Sequence[Curve], pattern: Pattern) -> list[str]:
-    known = [(use, span, why) for span, use, why, _ in rows(record, found, pattern) if use]
-    said = [
-        f"Use <b>{escape(use)}</b> for messages of {escape(span)}: {escape(why)}."
-        for use, span, why in known[:_MOST_RANGES]
-    ]
-    if out := left_out(record, found):
-        said.append(f"{escape(out[0].upper() + out[1:])}: the lab's shaper lets a burst pass.")
-    return said
+    return said + [f"{escape(text)}." for text in links(records, pingpong)]
 
 
 def _cost_text(record: Record, one: Found) -> str:

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 
 from beowire.record import Record
+from beowire.units import bit_rate_text, rate_text
 
 #: The shortest frame with what surrounds it: preamble, header, check sequence, gap.
 _LEAST_FRAME_BITS = 8 * 84
@@ -34,3 +35,25 @@ def different(records: Sequence[Record]) -> list[Record]:
             limit = wire.payload_bytes_per_s if wire else None
             found.setdefault((limit, link.rate_bits_per_s, link.delay_ns), record)
     return list(found.values())
+
+
+def wire_text(record: Record) -> str:
+    """What the wire's limit is, in words: `117 MB/s of payload: 1 Gbit/s, MTU 1500`."""
+    if record.meta.wire is None:
+        return ""
+    link = record.meta.link
+    facts = [bit_rate_text(link.rate_bits_per_s)] if link.rate_bits_per_s else []
+    facts += [f"MTU {link.mtu}"] if link.mtu else []
+    limit = rate_text(record.meta.wire.payload_bytes_per_s)
+    return f"{limit} of payload" + (f": {', '.join(facts)}" if facts else "")
+
+
+def burst_text(record: Record) -> str:
+    """Why points may lie beyond the wire's line, in a sentence; empty where they cannot."""
+    burst_bytes = record.meta.link.burst_bytes
+    if record.meta.wire is None or not burst_bytes:
+        return ""
+    return (
+        f"The lab's shaper lets {burst_bytes / 1e3:.3g} kB pass at once after each pause, so a"
+        " ping-pong of messages up to about that size can be faster than this wire."
+    )

@@ -8,10 +8,11 @@ from functools import partial
 
 from beowire import drawing
 from beowire.apps.record import IDLE, AppsRecord
+from beowire.report.charts import RATES, SIZES
 from beowire.reproduce import shared
 from beowire.reproduce.base import Missing, Paper, Part, Picture, Reproduction, Table
 from beowire.reproduce.comparison import Comparison
-from beowire.reproduce.shared import RATES, SIZES, Shown, axis, quotient, times_text
+from beowire.reproduce.shared import Shown, axis, quotient, times_text
 from beowire.reproduce.steps import Found, Step
 from beowire.units import significant, size_text
 

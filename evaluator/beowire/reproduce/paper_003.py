@@ -6,7 +6,7 @@ TCP, in two machines.
 """
 
 from beowire import drawing
-from beowire.drawing import Axis, Bar, Group, Interval
+from beowire.drawing import Axis, Bar, Interval, Row
 from beowire.record import Result
 from beowire.reproduce import shared
 from beowire.reproduce.base import Paper, Part, Picture, Reproduction, Table
@@ -178,36 +178,37 @@ def _rates(found: Comparison, number: int, pattern: str) -> Picture:
 
 
 def _cpu(found: Comparison) -> Picture:
-    groups = []
+    rows = []
     for size in (_SHORT, _LONG):
-        bars = []
         for driver in found.drivers("pingpong"):
             cell = found.cell(driver, "pingpong", size)
             value = None if cell is None else cpu_percent(cell)
             if value is not None:
-                bars.append(Bar(driver, _COLOURS[driver], value))
-        groups.append(Group(f"PingPong, {size_text(size)}", tuple(bars)))
+                rows.append(_row(size, driver, f"{value:.0f} %", value))
     return Picture(
         "CPU",
         "003-figure-6.svg",
-        drawing.bars("CPU of the initiator's end", _PERCENT, groups),
+        drawing.bars("CPU of the initiator's end", _PERCENT, rows),
         "Without an interval: it is the sum over all rounds.",
     )
 
 
+def _row(size: int, driver: str, said: str, value: float, interval: Interval | None = None) -> Row:
+    name = f"PingPong, {size_text(size)}, {driver}: {said}"
+    return Row(name, (Bar(driver, _COLOURS[driver], value),), interval)
+
+
 def _per_second(found: Comparison) -> Picture:
-    groups = []
+    rows = []
     for size in (_SHORT, _LONG):
-        bars = []
         for driver in found.drivers("pingpong"):
             counted = _interrupts(found.cell(driver, "pingpong", size))
             if counted is not None:
-                bars.append(Bar(driver, _COLOURS[driver], *counted))
-        groups.append(Group(f"PingPong, {size_text(size)}", tuple(bars)))
+                rows.append(_row(size, driver, _with_interval(*counted), *counted))
     return Picture(
         "Interrupts per second",
         "003-figure-7.svg",
-        drawing.bars("Interrupts per second at the initiator's end", _PER_SECOND, groups),
+        drawing.bars("Interrupts per second at the initiator's end", _PER_SECOND, rows),
         "The whiskers are 95 % intervals of the median over the rounds.",
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from beowire import drawing
 from beowire.apps.record import IDLE
-from beowire.drawing import Axis, Bar, Group
+from beowire.drawing import Axis, Bar, Row
 from beowire.record import Explained
 from beowire.reproduce import shared
 from beowire.reproduce.base import Missing, Paper, Part, Picture, Reproduction, Table
@@ -220,12 +220,10 @@ def _picture(found: Found) -> Part:
     known = explained(found)
     if not known:
         return Missing(title, found.why(f"explain-{EXPLAINED[0]}"))
-    groups = [
-        _group(
-            "paper, TCP/IP", [_sum(TCP_PARTS, theirs) for theirs, _ in _SAME.values()], TCP_TOTAL
-        ),
+    rows = [
+        _row("paper, TCP/IP", [_sum(TCP_PARTS, theirs) for theirs, _ in _SAME.values()], TCP_TOTAL),
         *(
-            _group(
+            _row(
                 driver,
                 [_sum(one.parts_ns, ours) for _, ours in _SAME.values()],
                 one.half_rtt_ns,
@@ -233,18 +231,18 @@ def _picture(found: Found) -> Part:
             for driver, one in known.items()
         ),
     ]
-    up = Axis("% of half a round trip", lambda value: f"{value:g} %")
-    return Picture(title, "004-parts.svg", drawing.bars(title, up, groups))
+    across = Axis("% of half a round trip", lambda value: f"{value:.3g} %")
+    return Picture(title, "004-parts.svg", drawing.bars(title, across, rows))
 
 
-def _group(name: str, values: list[float], whole: float) -> Group:
+def _row(name: str, values: list[float], whole: float) -> Row:
     names = [row.partition(" (")[0] for row in _SAME]
     bars = [
         Bar(part, colour, 100 * value / whole)
         for part, colour, value in zip(names, _COLOURS, values, strict=False)
     ]
     rest = max(0.0, whole - sum(values))
-    return Group(name, (*bars, Bar("the rest", _COLOURS[-1], 100 * rest / whole)))
+    return Row(name, (*bars, Bar("the rest", _COLOURS[-1], 100 * rest / whole)))
 
 
 def reaping(found: Found) -> Part:

@@ -3,23 +3,23 @@
 Pure, but for looking which MPI is here."""
 
 import contextlib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from beowire import drawing
 from beowire.apps.record import AppsRecord
-from beowire.drawing import Axis, Curve
+from beowire.drawing import Axis, Curve, Point
 from beowire.errors import BeowireError
 from beowire.lab.machines import parts
 from beowire.mpi import installation
 from beowire.record import NodeEnd, Record, Summary
 from beowire.record_parts import Link
+from beowire.report.charts import RATES, SIZES, TIMES
 from beowire.report.palette import look
 from beowire.reproduce.base import Missing, Part, Picture
 from beowire.reproduce.comparison import Comparison
 from beowire.reproduce.steps import Found
-from beowire.units import rate_text, significant, size_text, time_text
+from beowire.units import significant
 
 ABSENT = "-"
 
@@ -79,9 +79,8 @@ class Shown:
     def curve(self, points: Sequence[tuple[float, float]]) -> Curve:
         """In the report's colour."""
         of_driver = look(self.driver)
-        return Curve(
-            self.title, self.colour or of_driver.colour, tuple(points), dashed=of_driver.bound
-        )
+        places = tuple(Point(x, y) for x, y in points)
+        return Curve(self.title, self.colour or of_driver.colour, places, dashed=of_driver.bound)
 
 
 def time_of(found: Comparison, one: Shown, size: int) -> float | None:
@@ -104,9 +103,6 @@ def per_system_second(found: Comparison, one: Shown, size: int) -> float | None:
     return 1 / sum(1 / each for each in cell.bytes_per_system_s if each)
 
 
-SIZES = Axis("message size", lambda value: size_text(round(value)), base=2)
-TIMES = Axis("time", lambda value: _short(time_text(value)), base=10)
-RATES = Axis("throughput", lambda value: _short(rate_text(value)), base=10)
 RATIOS = Axis("ratio", lambda value: f"{value:g}")
 
 
@@ -252,8 +248,3 @@ def where(link: Link, ends: Sequence[NodeEnd], day: str) -> str:
 def where_of(record: Record) -> str:
     """The same of a comparison."""
     return where(record.meta.link, record.meta.ends, f"{record.meta.started:%-d %B %Y}")
-
-
-def _short(text: str) -> str:
-    """`10 µs` of `10.0 µs`."""
-    return re.sub(r"\.0+ ", " ", text)

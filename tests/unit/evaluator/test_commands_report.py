@@ -53,13 +53,13 @@ def test_report__no_output_named__is_beside_the_record(record: Path, tmp_path: P
     answer = beowire("report", "run/record.jsonl", cwd=tmp_path)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout == "run/report.html\n"
-    assert (tmp_path / "run" / "report.html").stat().st_size > 500_000
+    assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
 
 
 def test_report__directory_of_a_run__is_as_good_as_its_record(record: Path, tmp_path: Path) -> None:
     answer = beowire("report", record.parent, cwd=tmp_path)
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert (record.parent / "report.html").stat().st_size > 500_000
+    assert (record.parent / "report.html").stat().st_size > 10_000
 
 
 def test_report__output_named__gives_the_same_bytes_again(record: Path, tmp_path: Path) -> None:

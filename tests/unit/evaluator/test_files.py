@@ -449,7 +449,6 @@ OWN_FILES = {
     "lab/state.py": "the state of a lab, in a directory of ours",
     "mpi/places.py": "scripts in a scratch directory",
     "record.py": "a record grows line by line, and is never an existing file",
-    "report/plotly_code.py": "a cache",
     "reproduce/steps.py": "the plan, in a directory that we have just made",
 }
 

@@ -1,39 +1,47 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first chart of a report: it is there without scripts, and says what the figures say."""
+"""The first screen of a report: it is there without scripts, and says what the figures say."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 from beowire.patterns import PATTERNS
-from beowire.record import Record, read_record
+from beowire.record import Record
 from beowire.report import answer
 from beowire.report.curves import curves
 from unit.evaluator import synthetic_record
 
+MPIS = tuple(f"mpi:mpich/{number}" for number in range(30))
 
-def made(tmp_path: Path, *drivers: str) -> Record:
-    lines = synthetic_record.lines(drivers)
-    return read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
+
+def made(*drivers: str) -> Record:
+    return synthetic_record.held(synthetic_record.lines(drivers))
 
 
 def chosen(*records: Record) -> tuple[str, str]:
-    return answer.chosen(records, {name: curves(records, name) for name in PATTERNS})
+    by_pattern = {name: curves(records, name) for name in PATTERNS}
+    return answer.sentence(records, by_pattern), answer.section(records, by_pattern)
 
 
-def test_chosen__has_the_verdict_and_a_view_of_each_quantity(tmp_path: Path) -> None:
-    said, section = chosen(made(tmp_path, "beowire", "tcp-spin", "tcp", "memcpy", "packet"))
+def views(section: str) -> list[str]:
+    return re.findall(r"<label[^>]*>([^<]*)</label>", section)
+
+
+def test_section__has_a_view_of_each_quantity() -> None:
+    said, section = chosen(made("beowire", "tcp-spin", "tcp", "memcpy", "packet"))
     assert said.endswith("times as fast as TCP (tcp-spin).")
-    assert re.findall(r'<figure class="answer-(\w+)">', section) == ["relative", "time", "rate"]
-    # It is well formed, and drawn for wide and for narrow screens.
-    drawn = re.findall(r"<svg.*?</svg>", section, re.DOTALL)
-    assert len([ElementTree.fromstring(one) for one in drawn]) == 6
-    # Only what somebody can choose between two nodes.
-    assert "tcp</span>" in section and "memcpy" not in section and "packet" not in section
+    assert views(section) == ["Speed relative to TCP (tcp-spin)", "Half round trip", "Throughput"]
+    drawn = re.findall(r"<figure>(.*?)</figure>", section, re.DOTALL)
+    for one in drawn:  # well formed
+        ElementTree.fromstring(f"<figure>{one}</figure>")
+    # Beside TCP are only those that somebody can choose between two nodes.
+    assert "memcpy" not in drawn[0] and "packet" not in drawn[0]
+    assert "memcpy" in drawn[1] and "packet" in drawn[2]
 
 
-def test_chosen__values_are_those_of_the_record(tmp_path: Path) -> None:
-    record = made(tmp_path, "beowire", "tcp-spin")
+def test_section__values_are_those_of_the_record() -> None:
+    record = made("beowire", "tcp-spin")
     halves = {
         one.driver: one.half_rtt_ns.median
         for one in record.results
@@ -45,13 +53,29 @@ def test_chosen__values_are_those_of_the_record(tmp_path: Path) -> None:
     assert float(said) == round(halves["tcp-spin"] / halves["beowire"], 1)
 
 
-def test_chosen__nothing_to_compare__nothing(tmp_path: Path) -> None:
-    record = made(tmp_path, "tcp")
-    assert chosen(record) == ("", "")
-    assert chosen(record, record) == ("", "")
+def test_section__several_records__times_and_rates_of_all() -> None:
+    first, second = (
+        replace(made("tcp-spin", "beowire"), path=Path(f"/{name}/record.jsonl"))
+        for name in ("first", "second")
+    )
+    said, section = chosen(first, second)
+    assert said == "" and views(section) == ["Half round trip", "Throughput"]
+    assert "beowire · first" in section and "beowire · second" in section
 
 
-def test_chosen__without_tcp__has_no_relative_view(tmp_path: Path) -> None:
-    said, section = chosen(made(tmp_path, "beowire", "fi-tcp"))
+def test_section__without_tcp__has_no_relative_view() -> None:
+    said, section = chosen(made("beowire", "fi-tcp"))
     assert said.startswith("Fastest: beowire")
-    assert re.findall(r'<figure class="answer-(\w+)">', section) == ["time", "rate"]
+    assert views(section) == ["Half round trip", "Throughput"]
+    assert "hollow" not in section
+
+
+def test_section__many_drivers__says_how_many_are_drawn() -> None:
+    _, section = chosen(made("beowire", "tcp-spin", "tcp", *MPIS))
+    (drawn,) = re.findall(r"drawn are (\d+) of 33 drivers, the tables have all", section)
+    assert 3 < int(drawn) <= 14
+    assert "mpi:mpich/29" not in section
+
+
+def test_section__nothing_measured__is_empty() -> None:
+    assert chosen(made()) == ("", "")

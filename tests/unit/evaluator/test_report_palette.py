@@ -56,10 +56,9 @@ def test_look__any_driver__has_enough_contrast_on_both_pages(driver: str) -> Non
         assert contrast(palette.look(driver).colour, panel) >= 3, panel
 
 
-def test_look__known_drivers__differ_in_colour_and_in_mark() -> None:
+def test_look__known_drivers__differ_in_colour() -> None:
     looks = [palette.look(driver) for driver in KNOWN]
     assert len({look.colour for look in looks}) == len(KNOWN)
-    assert len({look.symbol for look in looks}) == len(KNOWN)
 
 
 def test_look__unknown_driver__depends_on_its_name_alone() -> None:
@@ -67,17 +66,10 @@ def test_look__unknown_driver__depends_on_its_name_alone() -> None:
     assert len({palette.look(driver).colour for driver in OTHERS}) > 1
 
 
-def test_look__all_that_can_be_measured_at_once__are_told_apart() -> None:
-    looks = [palette.look(driver) for driver in ALL]
-    assert len({(look.colour, look.symbol) for look in looks}) == len(ALL)
-
-
-def test_look__an_mpi__has_one_colour_and_a_mark_for_each_way() -> None:
+def test_look__an_mpi__has_one_colour_and_is_dashed_over_other_ways_than_ours() -> None:
     over_beowire, over_tcp = palette.look("mpi:mpich/beowire"), palette.look("mpi:mpich/tcp")
-    assert over_beowire.colour == over_tcp.colour
-    assert over_beowire.symbol != over_tcp.symbol
-    assert (over_beowire.dash, over_tcp.dash) == ("solid", "dash")
-    assert palette.look("mpi:new/tcp").symbol == over_tcp.symbol
+    assert over_beowire.colour == over_tcp.colour != palette.look("mpi:intel/tcp").colour
+    assert (over_beowire.dashed, over_tcp.dashed) == (False, True)
 
 
 def test_rank__groups__from_memory_to_mpi_and_messages_before_puts() -> None:

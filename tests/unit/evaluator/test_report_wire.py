@@ -45,3 +45,14 @@ def test_different__records__each_wire_once(record: Record) -> None:
     slow = changed(record, wire=Wire(payload_bytes_per_s=1e6))
     none = changed(record, wire=None)
     assert wire.different([record, none, slow, record]) == [record, slow]
+
+
+def test_wire_text__a_rate__says_what_limits(record: Record) -> None:
+    assert wire.wire_text(record) == "1.20 GB/s of payload: 10 Gbit/s, MTU 1500"
+    assert wire.wire_text(changed(record, wire=None)) == ""
+
+
+def test_burst_text__only_beside_a_limit(record: Record) -> None:
+    assert wire.burst_text(record) == ""
+    assert "50 kB pass at once" in wire.burst_text(changed(record, burst_bytes=50_000))
+    assert wire.burst_text(changed(record, burst_bytes=50_000, wire=None)) == ""

@@ -47,7 +47,6 @@ class Beowire(MesonPackage):
         depends_on("py-scipy@1.10:", type="run")
         depends_on("py-rich@13:", type="run")
         depends_on("py-typer@0.12:", type="run")
-        depends_on("py-plotly@5.18:", type="run")
         depends_on("py-pydantic@2.5:", type="run")
         depends_on("py-psutil@5.9:", type="run")
         depends_on("iproute2", type="run")
