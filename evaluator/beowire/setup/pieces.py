@@ -39,6 +39,10 @@ _PREFIX = re.compile(r"(~|)(/[\w.+@-]+)+", re.ASCII)
 #: What Open MPI hands over to other nodes, if it is named here.
 _LIST = "OMPI_MCA_mca_base_env_list"
 
+#: What takes libfabric in Open MPI. With these, one that was built without it ends each program.
+_OF_LIBFABRIC = ("OMPI_MCA_pml", "OMPI_MCA_mtl")
+_WITHOUT_LIBFABRIC = "has no mtl/ofi (built without libfabric), so its programs stay on TCP"
+
 #: Of an MPI's own installation, which is not ours to say.
 _NOT_OURS = ("I_MPI_ROOT", "LD_LIBRARY_PATH", _LIST)
 #: What would have Open MPI 4 open a second endpoint, which is polled as well.
@@ -122,6 +126,11 @@ def _shell(prefix: str, chosen: Mapping[str, str]) -> str:
         f'case ":$PATH:" in *":{here}/bin:"*) ;; *) PATH="{here}/bin:$PATH" ;; esac',
         f'export PATH FI_PROVIDER_PATH="{here}/fabric"',
         *(f"export {name}={value}" for name, value in chosen.items()),
+        "case $(ompi_info --parsable 2>/dev/null || :) in",
+        '""|*mca:mtl:ofi:*) ;;',
+        f"*) unset {' '.join(_OF_LIBFABRIC)}",
+        f'    echo "beowire: the Open MPI of $(command -v ompi_info) {_WITHOUT_LIBFABRIC}" >&2 ;;',
+        "esac",
         "# What Open MPI hands over to other nodes; also what is set of FI_BEOWIRE_* now.",
         "for beowire_name in FI_PROVIDER_PATH"
         ' $(env | sed -n "s/^\\(FI_BEOWIRE_[A-Z_]*\\)=.*/\\1/p"); do',
@@ -169,7 +178,13 @@ def _module(prefix: str, chosen: Mapping[str, str]) -> str:
         'module-whatis "MPI programs use Beowire; unload it, and they use TCP again"',
         f'prepend-path PATH "{here}/bin"',
         f'setenv FI_PROVIDER_PATH "{here}/fabric"',
-        *(f'setenv {name} "{value}"' for name, value in chosen.items()),
+        *(f'setenv {n} "{value}"' for n, value in chosen.items() if n not in _OF_LIBFABRIC),
+        "if {[module-info mode load] && ![catch {exec ompi_info --parsable 2>@1} said]"
+        " && [string match *mca:* $said] && ![string match *mca:mtl:ofi:* $said]} {",
+        f'    puts stderr "beowire: the Open MPI that is loaded {_WITHOUT_LIBFABRIC}"',
+        "} else {",
+        *(f'    setenv {name} "{chosen[name]}"' for name in _OF_LIBFABRIC),
+        "}",
         "# What Open MPI hands over to other nodes; also what is set of FI_BEOWIRE_* now.",
         f'append-path --delim ";" {_LIST} FI_PROVIDER_PATH',
         "foreach name [lsort [array names ::env FI_BEOWIRE_*]] {",

@@ -68,7 +68,8 @@ def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str
     if "closed" in found:
         obstacles.append(
             f"{_first(found, 'closed')} cannot be written by {'root' if is_root else 'this user'}:"
-            f" {'' if is_root else '--sudo, root@HOST, or '}another directory (--prefix ~/beowire)"
+            f" {'' if is_root else '--sudo, root@HOST, or '}another directory"
+            " (--prefix '~/beowire')"
         )
     if "sha256sum" in lacks:
         obstacles.append("sha256sum is missing: install coreutils")

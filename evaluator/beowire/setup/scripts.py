@@ -206,7 +206,9 @@ def undo(prefix: str) -> str:
         'take() { [ -z "$2" ] || [ "$(sum "$1")" != "$2" ] || rm -f "./$1"; }',
         'keep() { echo "kept $prefix/$1"; }',
         "each take; each keep | sort -u",
-        f'made=$(sed -n "s/^# made //p" {MANIFEST}); rm -f {MANIFEST}; rm -rf ./{_DRAFT}.*',
+        # Another host that has the same directory may have removed the list meanwhile.
+        'made=$(printf "%s\n" "$listed" | sed -n "s/^# made //p")',
+        f"rm -f {MANIFEST}; rm -rf ./{_DRAFT}.*",
         f"for one in {' '.join(_DIRECTORIES)}; do rmdir ./$one 2>/dev/null || true; done",
         'name=$(pwd -P); name=${name##*/}; [ "$made" != yes ] ||'
         ' { cd -P .. && rmdir "./$name" 2>/dev/null; } || true',

@@ -200,6 +200,19 @@ def test_undo__a_directory_exchanged_between_check_and_removal(
     assert files_in(victim) == {"libbeowire-fi.so": b"own"}
 
 
+def test_undo__another_host_takes_the_same_directory_away_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = tmp_path / "beowire"
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    hook = f'rm() {{ command rm -rf ./* ./{MANIFEST}; command rm "$@"; }}'
+    monkeypatch.setattr(scripts, "_PATH", f"{scripts._PATH}; {hook}")
+    said, error = run("--prefix", str(prefix), "--undo")
+    assert error is None, error
+    assert f"{prefix} is taken away" in said
+    assert not prefix.exists()
+
+
 @pytest.mark.parametrize("name", ["env.sh", "bin/beowire-frames"])
 def test_undo__files_of_others_are_neither_replaced_nor_taken(tmp_path: Path, name: str) -> None:
     prefix = tmp_path / "beowire"
@@ -428,6 +441,49 @@ def test_shell__sets_what_mpi_env_says_and_takes_it_back(tmp_path: Path) -> None
     assert set(back) - {"PWD", "_", "SHLVL"} == {"PATH", "HOME"}
     back = environment_after(f"{own}; . {prefix}/env.sh; . {prefix}/off.sh")
     assert back["OMPI_MCA_mca_base_env_list"] == "MINE"
+
+
+def ompi_info(directory: Path, said: str) -> Path:
+    """A directory with a program of this name that says this."""
+    directory.mkdir()
+    program = directory / "ompi_info"
+    program.write_text(f"#!/bin/sh\necho '{said}'\n", encoding="ascii")
+    program.chmod(0o755)
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("said", "taken"),
+    [
+        ("mca:mtl:psm2:version:\nmca:mtl:ofi:version:", True),
+        ("", True),  # it cannot be run: nothing is known
+        ("mca:mtl:psm2:version:", False),
+    ],
+)
+def test_shell_and_module__an_open_mpi_without_libfabric_stays_on_tcp(
+    tmp_path: Path, said: str, taken: bool
+) -> None:
+    own = ompi_info(tmp_path / "own", said)
+    files = {one.path: one.data.decode() for one in pieces.pieces("/opt/beowire", "")}
+    variables = {"OMPI_MCA_pml=cm", "OMPI_MCA_mtl=ofi"}
+    shell = f"PATH={own}:$PATH\n{files[pieces.SHELL]}\nenv | grep OMPI_MCA_ >&2; :"
+    module = (
+        "proc module-info {what mode} { expr {$mode eq {load}} }\n"
+        "proc setenv {name value} { puts stderr $name=$value }\n"
+        "foreach name {module-whatis prepend-path append-path} { proc $name args {} }\n"
+    )
+    for words, text in ((["sh", "-eus"], shell), (["tclsh"], module + files[pieces.MODULE])):
+        done = subprocess.run(
+            words,
+            input=text,
+            env={"PATH": f"{own}:/usr/bin:/bin", "HOME": "/home/u"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines = done.stderr.splitlines()
+        assert variables.intersection(lines) == (variables if taken else set()), done.stderr
+        assert ("built without libfabric" in done.stderr) is not taken
 
 
 def test_shell__below_the_users_own_directory() -> None:
