@@ -149,7 +149,7 @@ HOSTILE = {
 
 
 def test_salloc__whose_environment_is_hostile(slurm: Slurm, tmp_path: Path) -> None:
-    words = ("salloc", "--quiet", "-w", "node0,node2", "env")
+    words: tuple[str, ...] = ("salloc", "--quiet", "-w", "node0,node2", "env")
     words += tuple(f"{name}={value}" for name, value in HOSTILE.items())
     more = (str(tmp_path / "out"), "--slurm", "--drivers", "tcp", "--time", "2")
     done = slurm.run(*words, *COMPARE, *more)
