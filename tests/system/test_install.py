@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from system.conftest import ROOT
+from system.exchanges import introduce
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
@@ -133,6 +135,46 @@ def test_program__built_and_run_with_what_pkg_config_says(
     assert installed.run(program) == "hello\n"
     # It is the shared library that was linked, by the name that keeps its interface.
     assert "libbeowire.so.0" in run("readelf", "--dynamic", str(program))
+
+
+def test_library__is_replaced_while_processes_use_it__they_go_on(
+    installed: Installed, tmp_path: Path
+) -> None:
+    """As dpkg replaces files: by a rename."""
+    program, libraries = tmp_path / "exchange", tmp_path / "libraries"
+    source = Path(__file__).with_name("exchange.c")
+    run("cc", "-std=gnu17", str(source), "-o", str(program), *installed.flags())
+    libraries.mkdir()
+    library = libraries / "libbeowire.so.0"
+    shutil.copy(installed.find("libbeowire.so.0"), library)
+    lanes = {"EXCHANGE_LANES": "udp", "LD_LIBRARY_PATH": str(libraries)}
+    ends = [
+        subprocess.Popen(
+            [str(program), "lo", *seeds, "20000"],
+            env={**os.environ, **lanes},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for seeds in (("1", "2"), ("2", "1"))
+    ]
+    try:
+        introduce(ends)
+        new = library.with_name("libbeowire.so.0.dpkg-new")
+        new.write_bytes(b"another version")
+        new.replace(library)
+        for end in ends:
+            maps = Path(f"/proc/{end.pid}/maps").read_text(encoding="utf-8")
+            assert f"{library} (deleted)" in maps
+        for end in ends:
+            out, error = end.communicate(timeout=120)
+            assert (end.returncode, error) == (0, "")
+            assert json.loads(out)["message_received"] == 20000
+    finally:
+        for end in ends:
+            end.kill()
+            end.communicate()
 
 
 def test_library__shows_its_interface_and_nothing_else(installed: Installed) -> None:
