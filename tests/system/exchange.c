@@ -3,7 +3,8 @@
  * exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES [hold | PATIENCE_MS]: two of these send
  * each other MESSAGES messages of mixed sizes at the same time, and check every byte of what comes.
  * With "hold" the endpoint stays open after that until standard input ends. PATIENCE_MS is the peer
- * timeout. EXCHANGE_LANES in the environment names lanes, if not the usual ones are to be used.
+ * timeout. EXCHANGE_LANES in the environment names lanes, if not the usual ones are to be used;
+ * EXCHANGE_LATE, for how many seconds nothing is received.
  *
  * The program prints its address, reads the other's from standard input, and at the end prints
  * its counters as one JSON object. Length and content of message i follow from the sender's seed
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TAG 42
@@ -41,6 +43,7 @@ struct exchange {
     uint64_t outgoing_seed;
     uint64_t messages;
     uint64_t patience_ns; /* 0: the usual */
+    time_t receives_from;
     uint64_t sent;
     uint64_t send_done;
     uint64_t posted;
@@ -154,7 +157,7 @@ static void keep_going(struct exchange *exchange)
         start_send(exchange, ready[i]);
     }
     /* Receives take messages in the order in which they are posted: one after another. */
-    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+    for (unsigned i = 0; i < IN_FLIGHT && time(NULL) >= exchange->receives_from; i++) {
         struct transfer *next = &exchange->receives[exchange->posted % IN_FLIGHT];
         if (!next->busy && exchange->posted < exchange->messages) {
             start_receive(exchange, next);
@@ -307,6 +310,8 @@ int main(int argc, char **argv)
         }
     }
     meet(&exchange, argv[1]);
+    const char *late = getenv("EXCHANGE_LATE");
+    exchange.receives_from = late != NULL ? time(NULL) + strtol(late, NULL, 10) : 0;
     run(&exchange);
     print_counters(exchange.endpoint);
     if (holds) {
