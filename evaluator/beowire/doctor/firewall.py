@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a host's firewall lets in UDP of the other nodes, as far as its rules say so."""
+"""Whether a host's firewall lets in UDP of the other nodes, and does not answer for the host by
+TCP, as far as its rules say so."""
 
 import re
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ _ASIDE = re.compile(
 
 #: The same of iptables.
 _COMMENT = re.compile(r'-m comment --comment (?:"(?:[^"\\]|\\.)*"|\S+) ')
+
+#: How a rule answers as a host on which nobody listens.
+_RESET = re.compile(r"with tcp[ -]reset$")
 
 #: The families of nft's tables that UDP over IPv4 passes.
 _FAMILIES = ("ip", "inet")
@@ -49,16 +53,22 @@ def firewall(facts: Facts) -> Finding:
         return _without_rules(facts)
     network = network_of(facts) or "NETWORK"
     let_in = False
-    for chains, named in (
-        (_nft_chains(nft), _named_by_nft(network, facts.interface)),
-        (_iptables_chains(iptables), _named_by_iptables(network, facts.interface)),
+    resets = None
+    for chains, named_by in (
+        (_nft_chains(nft), _named_by_nft),
+        (_iptables_chains(iptables), _named_by_iptables),
     ):
         for chain in chains:
-            rule = chain.decides(named)
+            rule = chain.decides(named_by("udp", network, facts.interface))
             if rule.lower().endswith("accept"):
                 let_in = True
             elif rule or chain.drops:
                 return _closed(chain, rule, network)
+            rule = chain.decides(named_by("tcp", network, facts.interface))
+            if _RESET.search(rule):
+                resets = _resets(chain, rule, network)
+    if resets is not None:
+        return resets
     if let_in:
         return ok("firewall", f"a rule lets in UDP of {network}")
     return ok("firewall", "it has rules, and lets in what they do not name")
@@ -74,6 +84,17 @@ def _closed(chain: _Chain, rule: str, network: str) -> Finding:
         "unless a rule lets UDP of the other nodes in, the lane udp is of no use, and with it"
         " whatever cannot go as Ethernet frames (which this firewall does not see)",
         chain.do.replace("NETWORK", network),
+    )
+
+
+def _resets(chain: _Chain, rule: str, network: str) -> Finding:
+    return Finding(
+        "firewall",
+        State.NOTE,
+        f"{chain.name} answers TCP with resets: {rule}",
+        "a process that is stopped for longer than the peer timeout then looks like one whose port"
+        " another user has taken, and its peers give it up",
+        chain.do.replace("NETWORK", network).replace("udp", "tcp"),
     )
 
 
@@ -112,12 +133,13 @@ def _nft_chains(lines: Sequence[str]) -> list[_Chain]:
     return chains
 
 
-def _named_by_nft(network: str, interface: str) -> str:
-    """What a rule for UDP of this network that comes by this card may name."""
+def _named_by_nft(protocol: str, network: str, interface: str) -> str:
+    """What a rule for this protocol of this network that comes by this card may name."""
     card = rf'iif(?:name)? "{re.escape(interface)}" '
     source = rf"ip saddr {re.escape(network)} "
-    udp = r"(?:meta l4proto|ip protocol) (?:udp|\{[^}]*\budp\b[^}]*\}) "
-    return f"{card}|{source}|{udp}|meta nfproto ipv4 "
+    names = rf"(?:{protocol}|\{{[^}}]*\b{protocol}\b[^}}]*\}})"
+    named = f"(?:meta l4proto|ip protocol) {names} "
+    return f"{card}|{source}|{named}|meta nfproto ipv4 "
 
 
 def _iptables_chains(lines: Sequence[str]) -> list[_Chain]:
@@ -137,6 +159,6 @@ def _iptables_chains(lines: Sequence[str]) -> list[_Chain]:
     return chains
 
 
-def _named_by_iptables(network: str, interface: str) -> str:
+def _named_by_iptables(protocol: str, network: str, interface: str) -> str:
     """As _named_by_nft()."""
-    return rf"-s {re.escape(network)} |-i {re.escape(interface)} |-p (?:udp|all) "
+    return rf"-s {re.escape(network)} |-i {re.escape(interface)} |-p (?:{protocol}|all) "
