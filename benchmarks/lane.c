@@ -491,7 +491,7 @@ static void measure_checksum(const uint8_t *source, uint32_t payload_bytes, cons
         took_ns[round] = now_ns() - begin_ns;
     }
     (void)printf("  checksum (%s) of %4u bytes: %6.0f ns (%08x)\n", means, payload_bytes,
-                 median(took_ns, ROUNDS) / FRAMES, state);
+                 median(took_ns, ROUNDS) / (double)FRAMES, state);
 }
 
 /** Both lanes in this process. */

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -62,12 +63,12 @@ def seen(mpi: Mpi, node: int, path: str) -> list[list[str]]:
     return [line.split() for line in done.stdout.splitlines()]
 
 
-def udp_port(mpi: Mpi, node: int) -> str:
-    """Where the endpoint of a node's rank is: of all ports the one that has the node's address."""
+def udp_ports(mpi: Mpi, node: int) -> list[str]:
+    """Ports of the endpoints of a node's rank: those that have the node's address. Open MPI 5 has a
+    second endpoint, for one-sided operations."""
     address = bytes(map(int, network.node_address(node).split(".")))[::-1].hex().upper()
     places = [words[1].split(":") for words in seen(mpi, node, "/proc/net/udp")[1:]]
-    (port,) = {place[1] for place in places if place[0] == address}
-    return str(int(port, 16))
+    return sorted({str(int(place[1], 16)) for place in places if place[0] == address})
 
 
 def fragments_made(mpi: Mpi, node: int) -> int:
@@ -86,10 +87,14 @@ def test_strangers_attack_one_after_the_other__a_sealed_job_goes_on_until_a_rank
     }
     job = Endless(mpi, tmp_path / "output", environment=environment)
     try:
-        ends = [(network.node_address(node), udp_port(mpi, node)) for node in (0, 1)]
+        ends = [
+            [(network.node_address(node), port) for port in udp_ports(mpi, node)] for node in (0, 1)
+        ]
         words = []
-        for (source, source_port), (target, target_port) in (ends, ends[::-1]):
-            words += [source, target, source_port, target_port]
+        for sources, targets in (ends, ends[::-1]):
+            for (source, source_port), (target, target_port) in product(sources, targets):
+                words += [source, target, source_port, target_port]
+        assert words
         with stranger("node2", "forge_lengths.py", *words):
             assert_goes_on(job)
         assert [fragments_made(mpi, node) for node in (0, 1)] == [0, 0]

@@ -74,5 +74,6 @@ def test_compare__probes_and_load__in_one_run(run_beowire: RunBeowire, tmp_path:
                 assert figures["syscalls"] == pytest.approx(2, rel=0.1) or driver == "tcp-spin"
                 assert figures["syscalls"] > 1.8
         assert one.probed_rounds >= 1
-        assert one.cpu_methods is not None, (driver, load)
+        # A container does not see the kernel's threads, whose time is a part of it.
+        assert (one.cpu_methods is not None) == ("softirq_ns" in known), (driver, load)
         assert one.service_demand_us_per_kb is None or one.service_demand_us_per_kb > 0

@@ -103,8 +103,13 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
         if is_4
         else {_BTL: os.environ.get(_BTL) or "^uct,tcp"}
     )
+    by_cm = is_4 or _prepares_windows(mpi.version)
+    # ob1, which is opened as well, would otherwise start without a network where the provider
+    # cannot, and fail with the first message. With all peers added at once MPI_Init fails.
+    early = {} if by_cm else {"OMPI_MCA_mpi_add_procs_cutoff": "65536"}
     return {
-        "OMPI_MCA_pml": "cm" if is_4 or _prepares_windows(mpi.version) else "^ucx",
+        "OMPI_MCA_pml": "cm" if by_cm else "^ucx",
+        **early,
         # Debian's configuration file leaves it out; this says otherwise.
         "OMPI_MCA_mtl": "ofi",
         # The btl is for one-sided operations as puts and gets, and is only used in 4 if the user

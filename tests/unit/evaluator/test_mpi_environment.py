@@ -76,6 +76,8 @@ def test_open_mpi_5__has_windows_between_hosts__unless_the_user_chooses(
     # pml/ob1 prepares there what osc/rdma needs, and loses against pml/cm.
     told = variables(replace(mpi("openmpi5"), version="5.0.7"), "beowire")
     assert (told["OMPI_MCA_pml"], told["OMPI_MCA_btl"]) == ("^ucx", "^uct,tcp")
+    # And has MPI_Init fail if the provider cannot be used, as pml=cm does.
+    assert int(told["OMPI_MCA_mpi_add_procs_cutoff"]) > 10000
     assert "OMPI_MCA_btl" not in variables(mpi("openmpi4"), "beowire")
     monkeypatch.setenv("OMPI_MCA_btl", "self,sm")
     assert variables(mpi("openmpi5"), "beowire")["OMPI_MCA_btl"] == "self,sm"
