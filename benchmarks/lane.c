@@ -16,9 +16,9 @@
 #include "frame/address_layout.h"
 #include "frame/crc32c.h"
 #include "frame/frame.h"
-#include "lane/packet.h"
-#include "lane/udp.h"
-#include "lane/xdp.h"
+#include "lane/packet/packet.h"
+#include "lane/udp/udp.h"
+#include "lane/xdp/xdp.h"
 #include "namespace.h"
 
 #include <fcntl.h>

@@ -10,8 +10,8 @@
  */
 #include "frame/address_layout.h"
 #include "frame/frame.h"
-#include "lane/shm.h"
-#include "lane/shm_ring.h"
+#include "lane/shm/shm.h"
+#include "lane/shm/shm_ring.h"
 #include "tuning.h"
 
 #include <errno.h>

@@ -7,14 +7,14 @@
  *      tcp-or-cut-benchmark [BYTES [ROUNDS]]
  *
  * Ways: a TCP connection, read as a stream, and with a head of 32 bytes read first, as messages
- * need; a packet socket whose frames look like TCP's (lane/tso_head.h), received without a copy of
- * ours (expected, straight to its place), with the receiver's, and with that and the sender's,
+ * need; a packet socket whose frames look like TCP's (lane/tso/tso_head.h), received without a copy
+ * of ours (expected, straight to its place), with the receiver's, and with that and the sender's,
  * which keeps a message for as long as it may have to be sent again. Patterns: ping-pong (half a
  * round trip), and an exchange (each sends, then receives). Caches are idle, or both ends write 1
  * MiB of something else before each message. Ways take turns; printed are the 25th percentile and
  * the median, in us.
  */
-#include "lane/tso_head.h"
+#include "lane/tso/tso_head.h"
 #include "namespace.h"
 
 #include <arpa/inet.h>

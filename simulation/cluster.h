@@ -11,7 +11,7 @@
 
 #include "core/core.h"
 #include "lane/random.h"
-#include "lane/sim.h"
+#include "lane/sim/sim.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "remote_oracle.h"
 
-#include "lane/sim_join.h"
+#include "lane/sim/sim_join.h"
 #include "oracle.h"
 
 #include <errno.h>

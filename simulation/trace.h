@@ -10,7 +10,7 @@
 #ifndef BEOWIRE_SIMULATION_TRACE_H
 #define BEOWIRE_SIMULATION_TRACE_H
 
-#include "lane/sim.h"
+#include "lane/sim/sim.h"
 
 /** A sim_observer; `context` is the FILE. */
 void trace_frame(void *context, const struct sim_event *event);

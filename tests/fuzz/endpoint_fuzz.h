@@ -10,7 +10,7 @@
 #include "core/address.h"
 #include "endpoint_fuzz_cut.h"
 #include "endpoint_fuzz_seal.h"
-#include "lane/tso_head.h"
+#include "lane/tso/tso_head.h"
 #include "simulation/cluster.h"
 
 #include <errno.h>

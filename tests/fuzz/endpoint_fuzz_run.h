@@ -9,7 +9,7 @@
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_RUN_H
 
 #include "endpoint_fuzz_say.h"
-#include "lane/tso_run.h"
+#include "lane/tso/tso_run.h"
 
 enum {
     RUN_GOES_ON = 0x04, /* with the last message that has begun; else with a new one */

@@ -5,10 +5,10 @@
  * them, are as the input says. Whatever they do: no crash, each frame that is handed out is whole,
  * and nothing of theirs is left when all have gone.
  */
-#include "lane/shm.h"
+#include "lane/shm/shm.h"
 
 #include "frame/address_layout.h"
-#include "lane/shm_meet.h"
+#include "lane/shm/shm_meet.h"
 #include "lane/shm_segment.h"
 #include "lane/shm_socket.h"
 

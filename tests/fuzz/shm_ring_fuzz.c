@@ -6,7 +6,7 @@
  * inside it, headers do not change once they were taken, and what was not given back is not written
  * again.
  */
-#include "lane/shm_ring.h"
+#include "lane/shm/shm_ring.h"
 
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any 64 bytes as the headers of what cards cut, and a length (little-endian, up to four bytes) as
  * that of what came with them: what tso_head_read() lets in is whole, and can be written again. */
-#include "lane/tso_head.h"
-#include "lane/tso_run.h"
+#include "lane/tso/tso_head.h"
+#include "lane/tso/tso_run.h"
 
 #include "fuzz.h"
 

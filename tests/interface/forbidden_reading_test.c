@@ -4,7 +4,7 @@
  * and where the kernel forbids it: it tries, and the message arrives all the same.
  */
 #include "endpoint/endpoint.h"
-#include "lane/shm_peers.h"
+#include "lane/shm/shm_peers.h"
 
 #include <errno.h>
 #include <setjmp.h>

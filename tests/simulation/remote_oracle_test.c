@@ -2,7 +2,7 @@
 /* The judge of remote memory finds what it is there to find: each of its rules is broken here. */
 #include "simulation/remote_oracle.h"
 
-#include "lane/sim_join.h"
+#include "lane/sim/sim_join.h"
 #include "simulation/oracle.h"
 #include "simulation/run.h"
 

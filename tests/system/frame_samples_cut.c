@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frame_samples.h"
 
-#include "lane/tso_head.h"
-#include "lane/tso_run.h"
+#include "lane/tso/tso_head.h"
+#include "lane/tso/tso_run.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "flow/proof.h"
 #include "flow/seal.h"
 #include "frame/checksum.h"
-#include "lane/tso_head.h"
+#include "lane/tso/tso_head.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* On the veth pair of a network namespace of the test's own. */
-#include "lane/packet_number.h"
+#include "lane/packet/packet_number.h"
 
 #include "namespace.h"
 

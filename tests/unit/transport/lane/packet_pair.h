@@ -6,7 +6,7 @@
 #define BEOWIRE_TESTS_LANE_PACKET_PAIR_H
 
 #include "frame/frame.h"
-#include "lane/packet.h"
+#include "lane/packet/packet.h"
 #include "lanes.h"
 #include "tuning.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* On the veth pair of a network namespace of the test's own. */
-#include "lane/packet.h"
+#include "lane/packet/packet.h"
 
 #include "frame/frame.h"
-#include "lane/packet_internal.h"
+#include "lane/packet/packet_internal.h"
 #include "namespace.h"
 #include "packet_pair.h"
 #include "tuning.h"

@@ -6,8 +6,8 @@
 #define BEOWIRE_TESTS_LANE_SHM_PAIR_H
 
 #include "frame/address_layout.h"
-#include "lane/shm.h"
-#include "lane/shm_meet.h"
+#include "lane/shm/shm.h"
+#include "lane/shm/shm_meet.h"
 
 #include "descriptors.h"
 #include "lanes.h"

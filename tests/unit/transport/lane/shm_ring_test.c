@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Both ends in one process, as the memory itself does not care. */
-#include "lane/shm_ring.h"
+#include "lane/shm/shm_ring.h"
 
 #include "lane/random.h"
 

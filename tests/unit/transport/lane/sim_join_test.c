@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lane/sim_join.h"
+#include "lane/sim/sim_join.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lane/sim.h"
+#include "lane/sim/sim.h"
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"

@@ -5,7 +5,7 @@
 #ifndef BEOWIRE_TESTS_LANE_SIM_WIRES_H
 #define BEOWIRE_TESTS_LANE_SIM_WIRES_H
 
-#include "lane/sim.h"
+#include "lane/sim/sim.h"
 #include "lanes.h"
 
 #include <setjmp.h>

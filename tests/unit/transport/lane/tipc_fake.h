@@ -9,7 +9,7 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
-#include "lane/tipc.h"
+#include "lane/tipc/tipc.h"
 
 #include <errno.h>
 #include <linux/sock_diag.h>

@@ -3,7 +3,7 @@
 #ifndef BEOWIRE_TEST_TSO_CHECKSUM_H
 #define BEOWIRE_TEST_TSO_CHECKSUM_H
 
-#include "lane/tso_head.h"
+#include "lane/tso/tso_head.h"
 
 #include <stddef.h>
 

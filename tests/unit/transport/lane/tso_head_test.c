@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lane/tso_head.h"
+#include "lane/tso/tso_head.h"
 
 #include "lane/copy.h"
 #include "tso_checksum.h"

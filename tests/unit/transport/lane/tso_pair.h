@@ -7,8 +7,8 @@
 #ifndef BEOWIRE_TEST_TSO_PAIR_H
 #define BEOWIRE_TEST_TSO_PAIR_H
 
-#include "lane/tso.h"
-#include "lane/tso_head.h"
+#include "lane/tso/tso.h"
+#include "lane/tso/tso_head.h"
 #include "lanes.h"
 #include "udp_pair.h"
 

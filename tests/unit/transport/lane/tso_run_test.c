@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lane/tso_run.h"
+#include "lane/tso/tso_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

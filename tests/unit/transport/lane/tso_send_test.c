@@ -3,7 +3,7 @@
  */
 #include "tso_pair.h"
 
-#include "lane/tso_run.h"
+#include "lane/tso/tso_run.h"
 
 /** A message of so many frames. */
 #define FRAMES 12u

@@ -3,7 +3,7 @@
  * Two lanes in two network namespaces. The kernel cuts in place of a card, and joins if it is told
  * to; or nobody does either, and a train goes through as it is.
  */
-#include "lane/tso.h"
+#include "lane/tso/tso.h"
 
 #include "lane/random.h"
 #include "tso_pair.h"

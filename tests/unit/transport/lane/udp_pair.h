@@ -8,7 +8,7 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
-#include "lane/udp.h"
+#include "lane/udp/udp.h"
 #include "namespace.h"
 
 #include <fcntl.h>

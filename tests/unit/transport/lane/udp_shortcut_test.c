@@ -2,7 +2,7 @@
 /* Who gets a shortcut, and that nobody can tell: what is sent, what comes, and what goes wrong. */
 #include "udp_pair.h"
 
-#include "lane/udp_internal.h"
+#include "lane/udp/udp_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "beowire.h"
 #include "lane/lane_type.h"
-#include "lane/verbs.h"
+#include "lane/verbs/verbs.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -8,8 +8,8 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
-#include "lane/verbs.h"
-#include "lane/verbs_internal.h"
+#include "lane/verbs/verbs.h"
+#include "lane/verbs/verbs_internal.h"
 
 #include <errno.h>
 #include <sched.h>

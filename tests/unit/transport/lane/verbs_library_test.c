@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lane/verbs_library.h"
+#include "lane/verbs/verbs_library.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 #ifndef BEOWIRE_TESTS_LANE_VERBS_MET_H
 #define BEOWIRE_TESTS_LANE_VERBS_MET_H
 
-#include "lane/verbs_link.h"
+#include "lane/verbs/verbs_link.h"
 #include "verbs_ends.h"
 
 #define MET_BYTES (3u << 20)

@@ -6,8 +6,8 @@
 #ifndef BEOWIRE_TESTS_LANE_XDP_ALLOWED_H
 #define BEOWIRE_TESTS_LANE_XDP_ALLOWED_H
 
-#include "lane/xdp_program.h"
-#include "lane/xdp_socket.h"
+#include "lane/xdp/xdp_program.h"
+#include "lane/xdp/xdp_socket.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel runs the program on frames that the test makes; a real socket is in its map. */
-#include "lane/xdp_program.h"
+#include "lane/xdp/xdp_program.h"
 
 #include "frame/frame.h"
-#include "lane/xdp_socket.h"
+#include "lane/xdp/xdp_socket.h"
 #include "namespace.h"
 #include "xdp_allowed.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* On the veth pair of a network namespace of the test's own. What arrives is in xdp_test.c. */
-#include "lane/xdp_socket.h"
+#include "lane/xdp/xdp_socket.h"
 
 #include "namespace.h"
 #include "xdp_allowed.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* On the veth pair of a network namespace of the test's own. */
-#include "lane/xdp.h"
+#include "lane/xdp/xdp.h"
 
 #include "lane/lane_type.h"
-#include "lane/xdp_program.h"
+#include "lane/xdp/xdp_program.h"
 #include "xdp_allowed.h"
 
 #include "namespace.h"

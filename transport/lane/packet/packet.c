@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "packet.h"
+
+#include "frame/address_layout.h"
+#include "frame/frame.h"
+#include "lane/lane_type.h"
+#include "lane/packet/packet_internal.h"
+#include "lane/packet/packet_number.h"
+#include "lane/socket.h"
+#include "tuning.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ENVELOPE_BYTES PACKET_ENVELOPE_BYTES
+#define ENVELOPE_TYPE_AT PACKET_TYPE_AT
+
+/** Below 1,536 what stands in place of an EtherType is a length, so no frame has this (if_ether.h).
+ */
+#define PROTOCOL_OF_NOTHING 0x001A
+
+/** The ring has room for LANE_RING_FRAMES full frames, but takes no more memory than this, which
+ *  matters only for MTUs beyond 9000. */
+#define RING_BYTES_MAX (32u << 20)
+
+/** The ring is made of blocks of this size; a slot never crosses one. */
+#define BLOCK_BYTES (1u << 18)
+
+#define CACHE_LINE_BYTES 64
+
+/** The kernel puts its own header and the sender's address before a frame. */
+#define SLOT_OVERHEAD_BYTES 128
+
+/** Kernel memory for frames on their way out. */
+#define SEND_BUFFER_BYTES (8 << 20)
+
+static struct tpacket2_hdr *slot_at(const struct packet_lane *packet, uint32_t slot)
+{
+    size_t block = slot / packet->slots_per_block;
+    size_t within = slot % packet->slots_per_block;
+
+    return (struct tpacket2_hdr *)(void *)(packet->ring + block * BLOCK_BYTES +
+                                           within * packet->slot_bytes);
+}
+
+static uint32_t slot_after(const struct packet_lane *packet, uint32_t slot, uint32_t by)
+{
+    slot += by;
+    return slot < packet->slots ? slot : slot - packet->slots;
+}
+
+unsigned packet_take(struct packet_lane *packet, struct lane_incoming *frames, unsigned count)
+{
+    struct lane *lane = &packet->lane;
+    unsigned taken = 0;
+
+    while (taken < count && packet->held < packet->slots) {
+        struct tpacket2_hdr *slot = packet->next;
+        /* Acquire: pairs with the kernel's release of a filled slot. */
+        uint32_t status = __atomic_load_n(&slot->tp_status, __ATOMIC_ACQUIRE);
+
+        if ((status & TP_STATUS_USER) == 0) {
+            break;
+        }
+        const uint8_t *envelope = (const uint8_t *)slot + slot->tp_mac;
+        if (slot->tp_snaplen != slot->tp_len || slot->tp_len < ENVELOPE_BYTES) {
+            /* Longer than a slot: not one of ours. Empty, so that the layers above skip it. */
+            lane->foreign_frames++;
+            frames[taken] = (struct lane_incoming){.data = envelope, .bytes = 0};
+        } else {
+            frames[taken].data = envelope + ENVELOPE_BYTES;
+            frames[taken].bytes = slot->tp_len - ENVELOPE_BYTES;
+            frames[taken].payload = NULL;
+            lane->received_bytes += frames[taken].bytes;
+            frames[taken].from = (struct lane_address){0};
+            memcpy(frames[taken].from.bytes, envelope + ETH_ALEN, ETH_ALEN);
+        }
+        packet->next_slot = slot_after(packet, packet->next_slot, 1);
+        packet->next = slot_at(packet, packet->next_slot);
+        packet->held++;
+        taken++;
+    }
+    lane->received_frames += taken;
+    return taken;
+}
+
+static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct packet_lane *packet = packet_of(lane);
+    unsigned taken = packet_take(packet, frames, count);
+
+    if (taken == 0 && queue_poll(&packet->poll)) {
+        lane->polling_is_costly = true;
+        taken = packet_take(packet, frames, count);
+    }
+    return taken;
+}
+
+void packet_release(struct lane *lane)
+{
+    struct packet_lane *packet = packet_of(lane);
+    uint32_t slot = slot_after(packet, packet->next_slot, packet->slots - packet->held);
+
+    while (packet->held > 0) {
+        /* Release: our reads of the slot come before the kernel may write it again. */
+        __atomic_store_n(&slot_at(packet, slot)->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+        slot = slot_after(packet, slot, 1);
+        packet->held--;
+    }
+}
+
+static void write_envelope(const struct packet_lane *packet, const struct lane_address *to,
+                           uint8_t *head)
+{
+    uint8_t *envelope = head - ENVELOPE_BYTES;
+
+    if (packet->loops) {
+        memset(envelope, 0, ETH_ALEN); /* loopback's real address, which says "none" elsewhere */
+    } else {
+        memcpy(envelope, to->bytes, ETH_ALEN);
+    }
+    memcpy(envelope + ETH_ALEN, packet->mac, ETH_ALEN);
+    memcpy(envelope + ENVELOPE_TYPE_AT, packet->ethertype, sizeof packet->ethertype);
+}
+
+static unsigned send_one(struct packet_lane *packet, const struct lane_outgoing *frame)
+{
+    ssize_t sent;
+
+    if (frame->payload_bytes == 0) {
+        sent = send(packet->socket, frame->head - ENVELOPE_BYTES,
+                    frame->head_bytes + ENVELOPE_BYTES, MSG_DONTWAIT);
+    } else {
+        struct iovec parts[2] = {
+            {frame->head - ENVELOPE_BYTES, frame->head_bytes + ENVELOPE_BYTES},
+            {(void *)(uintptr_t)frame->payload, frame->payload_bytes},
+        };
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+        sent = sendmsg(packet->socket, &message, MSG_DONTWAIT);
+    }
+    if (sent < 0) {
+        return 0;
+    }
+    return 1;
+}
+
+static unsigned send_many(struct packet_lane *packet, const struct lane_outgoing *frames,
+                          unsigned count)
+{
+    struct mmsghdr messages[FLOW_BATCH_FRAMES];
+    struct iovec parts[FLOW_BATCH_FRAMES][2];
+
+    count = count < FLOW_BATCH_FRAMES ? count : FLOW_BATCH_FRAMES;
+    for (unsigned i = 0; i < count; i++) {
+        parts[i][0] =
+            (struct iovec){frames[i].head - ENVELOPE_BYTES, frames[i].head_bytes + ENVELOPE_BYTES};
+        parts[i][1] = (struct iovec){(void *)(uintptr_t)frames[i].payload, frames[i].payload_bytes};
+        messages[i] = (struct mmsghdr){
+            .msg_hdr = {.msg_iov = parts[i], .msg_iovlen = frames[i].payload_bytes > 0 ? 2 : 1}};
+    }
+    int sent = socket_send_all(packet->socket, messages, count);
+    if (sent < 0) {
+        errno = -sent;
+        return 0;
+    }
+    return (unsigned)sent;
+}
+
+/** The interface's MTU may have been lowered, or raised again. */
+static void look_at_mtu(struct packet_lane *packet)
+{
+    struct lane *lane = &packet->lane;
+    int mtu = socket_interface_mtu(packet->socket, packet->index);
+
+    lane->narrowed_bytes = mtu > 0 && (uint32_t)mtu < lane->frame_bytes ? (uint32_t)mtu : 0;
+}
+
+unsigned packet_send(struct lane *lane, const struct lane_address *to,
+                     const struct lane_outgoing *frames, unsigned count)
+{
+    struct packet_lane *packet = packet_of(lane);
+
+    for (unsigned i = 0; i < count; i++) {
+        write_envelope(packet, to, frames[i].head);
+    }
+    unsigned taken = count == 1 ? send_one(packet, frames) : send_many(packet, frames, count);
+    if (taken == 0 && errno == EMSGSIZE) {
+        look_at_mtu(packet);
+    }
+    lane->sent_calls++;
+    lane->sent_frames += taken;
+    for (unsigned i = 0; i < taken; i++) {
+        lane->sent_bytes += frames[i].head_bytes + frames[i].payload_bytes;
+    }
+    lane->refused_frames += count - taken;
+    return taken;
+}
+
+int packet_status(struct lane *lane)
+{
+    struct packet_lane *packet = packet_of(lane);
+
+    lane->dropped_frames += socket_take_drops(packet->socket);
+    if (lane->narrowed_bytes != 0) {
+        look_at_mtu(packet);
+    }
+    (void)socket_take_error(packet->socket); /* that it was down: the next send() would say so */
+    return socket_interface_works(packet->socket, packet->index) ? 0 : -ENETDOWN;
+}
+
+static int packet_descriptor(const struct lane *lane)
+{
+    return ((const struct packet_lane *)(const void *)lane)->socket;
+}
+
+void packet_publish(const struct lane *lane, struct address_layout *address)
+{
+    const struct packet_lane *packet = (const struct packet_lane *)(const void *)lane;
+
+    memcpy(address->rail[lane->rail].mac, packet->mac, ETH_ALEN);
+}
+
+int packet_reach(struct lane *lane, const struct address_layout *address, struct lane_address *to)
+{
+    static const uint8_t none[ETH_ALEN];
+    const struct packet_lane *packet = packet_of(lane);
+    const uint8_t *mac = address->rail[lane->rail].mac;
+    uint16_t ethertype = from_le16(address->ethertype);
+    bool ourselves = memcmp(mac, packet->mac, ETH_ALEN) == 0;
+
+    /* A network card does not hand its own frames back; loopback does nothing else. */
+    if (lane->rail >= address->rails || ourselves != packet->loops ||
+        (!ourselves && memcmp(mac, none, ETH_ALEN) == 0) ||
+        packet->ethertype[0] != ethertype >> 8 || packet->ethertype[1] != (ethertype & 0xFF)) {
+        return -EHOSTUNREACH;
+    }
+    *to = (struct lane_address){0};
+    memcpy(to->bytes, mac, ETH_ALEN);
+    return 0;
+}
+
+void packet_busy_poll(struct lane *lane, uint32_t time_us, int by)
+{
+    struct packet_lane *packet = packet_of(lane);
+
+    if (time_us > 0 && by >= 0) {
+        queue_poll_by(&packet->poll, by);
+    } else {
+        queue_poll_stop(&packet->poll);
+        lane->polling_is_costly = false;
+    }
+}
+
+static unsigned part_with(struct packet_lane *packet, int sockets[LANE_SLOW_SOCKETS_MAX])
+{
+    unsigned count = 0;
+
+    if (packet->ring != NULL) {
+        munmap(packet->ring, packet->ring_bytes);
+    }
+    if (packet->socket >= 0) {
+        sockets[count++] = packet->socket;
+    }
+    if (packet->holder >= 0) {
+        sockets[count++] = packet->holder;
+    }
+    packet->ring = NULL;
+    packet->socket = packet->holder = -1;
+    return count;
+}
+
+void packet_take_down(struct packet_lane *packet)
+{
+    int sockets[LANE_SLOW_SOCKETS_MAX];
+    unsigned count = part_with(packet, sockets);
+
+    while (count > 0) {
+        close(sockets[--count]);
+    }
+}
+
+unsigned packet_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX])
+{
+    return part_with(packet_of(lane), sockets);
+}
+
+static void packet_close(struct lane *lane)
+{
+    packet_take_down(packet_of(lane));
+    free(lane);
+}
+
+static const struct lane_operations packet_operations = {
+    .publish = packet_publish,
+    .reach = packet_reach,
+    .send = packet_send,
+    .receive = packet_receive,
+    .release = packet_release,
+    .status = packet_status,
+    .busy_poll = packet_busy_poll,
+    .descriptor = packet_descriptor,
+    .part_with = packet_part_with,
+    .close = packet_close,
+};
+
+static int read_interface(struct packet_lane *packet, const char *name)
+{
+    struct socket_interface interface;
+    int status = socket_read_interface(packet->socket, name, &interface);
+
+    if (status != 0) {
+        return status;
+    }
+    packet->index = interface.index;
+    packet->loops = interface.loops;
+    packet->lane.needs_checksum = !interface.loops; /* nothing leaves the host's memory there */
+    memcpy(packet->mac, interface.mac, sizeof packet->mac);
+    if (packet->loops) {
+        packet->mac[0] = 2; /* locally administered; 0 would mean that there is none */
+    }
+    /* A frame's length has 16 bits, and loopback's MTU more. */
+    packet->lane.frame_bytes = interface.mtu < UINT16_MAX ? (uint32_t)interface.mtu : UINT16_MAX;
+    packet->lane.mtu = packet->lane.frame_bytes;
+    return 0;
+}
+
+/** Lets in only what was sent to this endpoint: our EtherType, for this host, our number. */
+static int attach_filter(const struct packet_lane *packet, uint16_t ethertype, uint16_t endpoint)
+{
+    /* On the wire the number is little-endian; BPF loads big-endian. */
+    uint16_t number = (uint16_t)(endpoint >> 8 | endpoint << 8);
+    uint32_t number_at = ENVELOPE_BYTES + offsetof(struct frame_header, destination);
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 5),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ENVELOPE_TYPE_AT),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ethertype, 0, 3),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, number_at),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+
+    return socket_filter(packet->socket, code, sizeof code / sizeof *code);
+}
+
+static int map_ring(struct packet_lane *packet)
+{
+    uint32_t slot = packet->lane.frame_bytes + ENVELOPE_BYTES + SLOT_OVERHEAD_BYTES;
+
+    /* Whole cache lines: a short frame then lies in as few as it can. */
+    slot = (slot + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+    packet->slot_bytes = slot;
+    packet->slots_per_block = BLOCK_BYTES / slot;
+    uint32_t blocks = (LANE_RING_FRAMES + packet->slots_per_block - 1) / packet->slots_per_block;
+    if (blocks > RING_BYTES_MAX / BLOCK_BYTES) {
+        blocks = RING_BYTES_MAX / BLOCK_BYTES;
+    }
+    packet->slots = blocks * packet->slots_per_block;
+    packet->ring_bytes = (size_t)blocks * BLOCK_BYTES;
+
+    struct tpacket_req request = {
+        .tp_block_size = BLOCK_BYTES,
+        .tp_block_nr = blocks,
+        .tp_frame_size = slot,
+        .tp_frame_nr = packet->slots,
+    };
+    if (socket_set(packet->socket, SOL_PACKET, PACKET_VERSION, TPACKET_V2) != 0) {
+        return -ENOSYS;
+    }
+    if (setsockopt(packet->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
+        return errno == ENOMEM ? -ENOBUFS : -ENOSYS;
+    }
+    void *ring = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                      packet->socket, 0);
+    if (ring == MAP_FAILED) {
+        return errno == ENOMEM || errno == EAGAIN ? -ENOBUFS : -errno;
+    }
+    packet->ring = ring;
+    packet->next = slot_at(packet, 0);
+    packet->lane.capacity_bytes = (uint64_t)packet->slots * packet->lane.frame_bytes;
+    return 0;
+}
+
+static void tune_socket(struct packet_lane *packet)
+{
+    /* No queueing discipline between us and the driver: TCP's queues are not ours to stand in. */
+    if (socket_set(packet->socket, SOL_PACKET, PACKET_QDISC_BYPASS, 1) != 0) {
+        lane_lacks(&packet->lane, "QDISC_BYPASS",
+                   "short messages wait in the interface's queue behind other traffic");
+    }
+    if (!socket_sends_many(packet->socket)) {
+        lane_lacks(&packet->lane, "sendmmsg", "each frame takes a system call");
+    }
+    (void)socket_set_buffer(packet->socket, SO_SNDBUF, SEND_BUFFER_BYTES);
+}
+
+static int bind_to(int socket, int index, uint16_t protocol)
+{
+    struct sockaddr_ll name = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = index};
+
+    return bind(socket, (const struct sockaddr *)&name, sizeof name) != 0 ? -errno : 0;
+}
+
+/** Holds the endpoint's number by a socket that takes no frames: in a group, each frame would make
+ * a detour. */
+static int hold_number(struct packet_lane *packet, uint16_t *number)
+{
+    packet->holder = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (packet->holder < 0) {
+        return -errno;
+    }
+    int status = bind_to(packet->holder, packet->index, PROTOCOL_OF_NOTHING);
+    return status != 0 ? status : packet_number_reserve(packet->holder, number);
+}
+
+static int try_open(struct packet_lane *packet, const struct packet_lane_options *options)
+{
+    uint16_t number = options->endpoint;
+
+    /* Protocol 0: nothing is received before bind() names the EtherType. */
+    packet->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (packet->socket < 0) {
+        return -errno;
+    }
+    int status = read_interface(packet, options->interface);
+    if (status == 0 && options->reserves != NULL) {
+        status = hold_number(packet, options->reserves);
+        number = *options->reserves;
+    }
+    if (status == 0) {
+        status = attach_filter(packet, options->ethertype, number);
+    }
+    if (status == 0) {
+        status = map_ring(packet);
+    }
+    if (status == 0) {
+        tune_socket(packet);
+    }
+    return status != 0 ? status : bind_to(packet->socket, packet->index, options->ethertype);
+}
+
+static int open_or_nothing(struct packet_lane *packet, const struct packet_lane_options *options)
+{
+    packet->socket = packet->holder = -1;
+    int status = try_open(packet, options);
+    if (status != 0) {
+        packet_take_down(packet);
+    }
+    return status;
+}
+
+int packet_set_up(struct packet_lane *packet, const struct packet_lane_options *options)
+{
+    packet->lane.operations = &packet_operations;
+    packet->lane.kind = LANE_PACKET;
+    packet->lane.bulk = LANE_BULK_FRAMES;
+    packet->lane.rail = options->rail;
+    packet->lane.batch_frames = FLOW_BATCH_FRAMES;
+    packet->ethertype[0] = (uint8_t)(options->ethertype >> 8);
+    packet->ethertype[1] = (uint8_t)(options->ethertype & 0xFF);
+
+    int status = open_or_nothing(packet, options);
+    /* -EAGAIN: of the number, once a boot. */
+    return status == -EAGAIN ? open_or_nothing(packet, options) : status;
+}
+
+int packet_lane_open(const struct packet_lane_options *options, struct lane **lane)
+{
+    struct packet_lane *packet = calloc(1, sizeof *packet);
+
+    if (packet == NULL) {
+        return -ENOMEM;
+    }
+    int status = packet_set_up(packet, options);
+    if (status != 0) {
+        free(packet);
+        return status;
+    }
+    *lane = &packet->lane;
+    return 0;
+}
+
+static int packet_open_for(struct lane_opening *opening, struct lane **lane)
+{
+    const struct packet_lane_options options = {
+        .interface = opening->interface,
+        .ethertype = opening->ethertype,
+        .endpoint = *opening->number,
+        .reserves = opening->number_is_reserved ? NULL : opening->number,
+        .rail = opening->rail,
+    };
+    int status = packet_lane_open(&options, lane);
+
+    opening->number_is_reserved = opening->number_is_reserved || status == 0;
+    return status;
+}
+
+bool packet_explain(int status, const struct lane_opening *opening, char *text, size_t bytes)
+{
+    const char *why = NULL;
+
+    (void)opening;
+    switch (status) {
+    case -EAFNOSUPPORT:
+        why = "no packet sockets (AF_PACKET) for this process";
+        break;
+    case -ENOSYS:
+        why = "the kernel lacks or refuses PACKET_RX_RING, TPACKET_V2, PACKET_FANOUT or "
+              "PACKET_VNET_HDR";
+        break;
+    case -ENOBUFS:
+        why = "no memory for the frames that come (ulimit -v, memory.max)";
+        break;
+    default:
+        return false;
+    }
+    (void)snprintf(text, bytes, "%s", why);
+    return true;
+}
+
+const struct lane_type packet_lane_type = {.open = packet_open_for, .explain = packet_explain};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * packet.h - the lane over AF_PACKET: Ethernet frames of our own EtherType, on any NIC, beside
+ * TCP/IP, with no driver change. Needs CAP_NET_RAW in the network namespace.
+ *
+ * Receiving: a TPACKET_V2 ring (packet(7), kernel Documentation/networking/packet_mmap.rst),
+ * mapped into this process. The kernel is the producer of a slot, we are its consumer:
+ *
+ *      kernel: fills the slot, then   tp_status = TP_STATUS_USER      (release)
+ *      we:     see TP_STATUS_USER     (acquire), read the frame in place,
+ *              then                   tp_status = TP_STATUS_KERNEL    (release)
+ *
+ * so an arriving frame is seen with no system call, and is copied once, by the kernel.
+ * Sending: send() or sendmmsg() with PACKET_QDISC_BYPASS; the kernel has copied the frame when it
+ * returns. A classic BPF filter, locked, lets in only frames for this endpoint's number; until it
+ * is there nothing enters, so nothing foreign ever does.
+ *
+ * The first packet lane of an endpoint also reserves its number (packet_number.h).
+ */
+#ifndef BEOWIRE_LANE_PACKET_H
+#define BEOWIRE_LANE_PACKET_H
+
+#include "lane/lane.h"
+
+struct packet_lane_options {
+    const char *interface;
+    uint16_t ethertype;
+    uint16_t endpoint; /**< its number, which another lane of it has reserved */
+    /** Not NULL: this lane reserves the number, this one or, if it is 0, any. It gets it. */
+    uint16_t *reserves;
+    uint8_t rail;
+};
+
+/** Opens the lane.
+ *  @return 0; -EADDRINUSE: that number is taken; -ENODEV, -ENETDOWN, -EPERM, -ENOMEM or another
+ *  negative errno. */
+int packet_lane_open(const struct packet_lane_options *options, struct lane **lane);
+
+#endif /* BEOWIRE_LANE_PACKET_H */

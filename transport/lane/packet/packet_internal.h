@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * packet_internal.h - what the lane over AF_XDP has of the one over AF_PACKET, in whose place it
+ * is: all but how most frames arrive. For lane/packet/packet.c and lane/xdp/xdp.c only.
+ */
+#ifndef BEOWIRE_LANE_PACKET_INTERNAL_H
+#define BEOWIRE_LANE_PACKET_INTERNAL_H
+
+#include "lane/lane.h"
+#include "lane/lane_type.h"
+#include "lane/packet/packet.h"
+#include "lane/queue_poll.h"
+
+#include <net/ethernet.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Bytes of a frame before ours, and where among them its EtherType is. */
+#define PACKET_ENVELOPE_BYTES ETH_HLEN
+#define PACKET_TYPE_AT 12u
+
+struct tpacket2_hdr;
+
+struct packet_lane {
+    struct lane lane; /* first: the layers above know only this */
+    int socket;
+    int holder; /* of the endpoint's number, or -1 */
+    bool loops; /* the interface is loopback: what is sent to ourselves arrives */
+    uint8_t mac[ETH_ALEN];
+    uint8_t ethertype[2]; /* as on the wire */
+    uint8_t *ring;
+    size_t ring_bytes;
+    uint32_t slot_bytes;
+    uint32_t slots_per_block;
+    uint32_t slots;
+    uint32_t next_slot;        /* the kernel fills this one next, ... */
+    struct tpacket2_hdr *next; /* ... which is here: a poll is too short for a division */
+    uint32_t held;             /* handed out and not yet released, ending at next_slot */
+    int index;                 /* of the interface */
+    struct queue_poll poll;    /* by a socket of another lane */
+};
+
+static inline struct packet_lane *packet_of(struct lane *lane)
+{
+    return (struct packet_lane *)(void *)lane;
+}
+
+/** Opens what `packet` is made of, which is all 0. @return as packet_lane_open(); after an error
+ *  nothing is open. */
+int packet_set_up(struct packet_lane *packet, const struct packet_lane_options *options);
+
+/** Closes it, as often as is asked for; the memory of `packet` is the caller's. */
+void packet_take_down(struct packet_lane *packet);
+
+/** What the ring has, as in struct lane_operations; has no queue polled. */
+unsigned packet_take(struct packet_lane *packet, struct lane_incoming *frames, unsigned count);
+
+/** As in struct lane_operations. */
+void packet_release(struct lane *lane);
+unsigned packet_send(struct lane *lane, const struct lane_address *to,
+                     const struct lane_outgoing *frames, unsigned count);
+int packet_status(struct lane *lane);
+void packet_publish(const struct lane *lane, struct address_layout *address);
+int packet_reach(struct lane *lane, const struct address_layout *address, struct lane_address *to);
+void packet_busy_poll(struct lane *lane, uint32_t time_us, int by);
+unsigned packet_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX]);
+
+/** As `explain` in lane_type.h, of what all lanes with packet(7) sockets need. */
+bool packet_explain(int status, const struct lane_opening *opening, char *text, size_t bytes);
+
+#endif /* BEOWIRE_LANE_PACKET_INTERNAL_H */
