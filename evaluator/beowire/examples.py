@@ -63,6 +63,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "report": (
         ("report DIRECTORY", "rewrite a run's report.html"),
         ("report BEFORE AFTER", "one report that compares two runs"),
+        ("report DIRECTORY --drivers beowire,sockets", "draw only these drivers"),
         ("report DIRECTORY --text", "print its tables"),
         ("report DIRECTORY --csv results.csv", "write every result as CSV"),
     ),

@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,7 @@ from beowire.record_text import made_sense_of
 from beowire.report import compared, verdict, write_report
 from beowire.report.apps_page import write_apps_report
 from beowire.report.curves import curves, record_labels
+from beowire.selection import group_of
 from beowire.visible import LINES, unguarded, visible
 
 _PIPE_WIDTH = 100
@@ -56,6 +58,12 @@ def report(
         ),
     ] = None,
     *,
+    drivers: Annotated[
+        str | None,
+        typer.Option(
+            "--drivers", help="Only these drivers or groups of them, separated by commas."
+        ),
+    ] = None,
     text: Annotated[
         bool,
         typer.Option("--text", help="Print the tables of a run again; write a file only with -o."),
@@ -77,8 +85,9 @@ def report(
     if any(map(is_apps_record, paths)):
         if netpipe_columns:
             raise BeowireError("a record of programs has no columns of NetPIPE: take --csv")
-        if rules or prometheus:
-            raise BeowireError("--rules and --prometheus are of records of `beowire compare`")
+        if rules or prometheus or drivers:
+            option = "--drivers is" if drivers else "--rules and --prometheus are"
+            raise BeowireError(f"{option} for records of `beowire compare`")
         with made_sense_of(paths):
             _report_apps(paths, output, csv, text=text)
         return
@@ -88,10 +97,32 @@ def report(
     for record in read:
         for warning in record.warnings:
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
+    if drivers is not None:
+        read = _only(read, [word.strip() for word in drivers.split(",")])
     with never_worse() if rules else nullcontext(), made_sense_of(paths):
         status = _report(read, output, checks, csv, text=text, netpipe_columns=netpipe_columns)
     if status:
         raise typer.Exit(status)
+
+
+def _only(read: Sequence[Record], words: Sequence[str]) -> list[Record]:
+    """The records with these drivers alone, or those of these groups. BeowireError: none is."""
+    measured = dict.fromkeys(result.driver for record in read for result in record.results)
+    of_word = {
+        word: [name for name in measured if word in (name, group_of(name))] for word in words
+    }
+    for word, names in of_word.items():
+        if not names:
+            raise BeowireError(f"no {word!r} in the record: it has {', '.join(measured)}")
+    wanted = {name for names in of_word.values() for name in names}
+    return [
+        replace(
+            record,
+            results=[one for one in record.results if one.driver in wanted],
+            skipped=[one for one in record.skipped if one.driver in wanted],
+        )
+        for record in read
+    ]
 
 
 def _report(

@@ -69,6 +69,6 @@ def section(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]
     drivers = {curve.driver for curve in found}
     few = {curve.driver for curve in shown}
     if len(few) < len(drivers):
-        notes.append(f"drawn are {len(few)} of {len(drivers)} drivers, the tables have all")
+        notes.append(f"drawn are {len(few)} of {len(drivers)} drivers (report --drivers LIST)")
     note = f'<p class="note">{escape("; ".join(notes))}.</p>'
     return f'<section id="answer">{charts.switch("answer", views)}{note}</section>'

@@ -99,6 +99,19 @@ def test_report__several_records__are_one_report(record: Path, tmp_path: Path) -
     assert "tcp · other" in (tmp_path / "both.html").read_text()
 
 
+def test_report__drivers_named__has_these_alone(tmp_path: Path) -> None:
+    lines = synthetic_record.lines(("beowire", "tcp", "tcp-spin", "shm"), sizes=(8,))
+    synthetic_record.write(tmp_path / "record.jsonl", lines)
+    answer = beowire("report", "record.jsonl", "--drivers", "beowire, sockets", cwd=tmp_path)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    page = (tmp_path / "report.html").read_text()
+    found = {name for name in ("beowire", "tcp", "tcp-spin", "shm") if f">{name}</td>" in page}
+    assert found == {"beowire", "tcp", "tcp-spin"}
+    answer = beowire("report", "record.jsonl", "--drivers", "beowire,udp", cwd=tmp_path)
+    assert answer.returncode == 2
+    assert "no 'udp' in the record: it has beowire, tcp, tcp-spin, shm" in answer.stderr
+
+
 def test_report__no_record_named__is_refused(tmp_path: Path) -> None:
     assert beowire("report", cwd=tmp_path).returncode == 2
 

@@ -87,7 +87,7 @@ def test_render__all_drivers_at_all_sizes__is_not_much_longer() -> None:
     html = render([synthetic_record.held(lines)])
     assert len(html.encode()) <= 500_000
     said = " ".join(parse(html).words)
-    assert "of 40 drivers, the tables have all" in said
+    assert "of 40 drivers (report --drivers LIST)" in said
     assert re.search(rf"of {len(many) * len(sizes)} rows, at \d+ of 122 sizes", said)
     assert all(f"<td class=word>{name}</td>" in html for name in many)
 
