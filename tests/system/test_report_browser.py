@@ -99,12 +99,12 @@ def test_answer__is_on_the_first_screen_and_its_switch_changes_it(page: Browser)
     assert page.evaluate("document.querySelector('h1').textContent").endswith("(tcp-spin).")
     assert page.evaluate("document.querySelector('#answer').getBoundingClientRect().bottom") < 800
     ((title, widths),) = page.evaluate(ANSWER)
-    assert title == "message size" or "relative" in title
-    assert len(widths) == 4 and all(width > 500 for width in widths)
+    assert title == "message size"
+    assert len(widths) == 4 and all(width > 700 for width in widths)
     page.click("document.querySelector('#answer-2')")
     ((_, widths),) = page.evaluate(ANSWER)
     # All drivers that have a rate, and the wire's limit.
-    assert len(widths) == len(DRIVERS) + 1 and all(width > 500 for width in widths)
+    assert len(widths) == len(DRIVERS) + 1 and all(width > 700 for width in widths)
     assert page.errors == []
 
 
