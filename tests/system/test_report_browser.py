@@ -101,7 +101,7 @@ def test_answer__is_on_the_first_screen_and_its_switch_changes_it(page: Browser)
     ((title, widths),) = page.evaluate(ANSWER)
     assert title == "message size"
     assert len(widths) == 4 and all(width > 700 for width in widths)
-    page.click("document.querySelector('#answer-2')")
+    page.click("document.querySelector('[for=answer-2]')")
     ((_, widths),) = page.evaluate(ANSWER)
     # All drivers that have a rate, and the wire's limit.
     assert len(widths) == len(DRIVERS) + 1 and all(width > 700 for width in widths)
@@ -115,7 +115,7 @@ def test_hover__over_a_size__shows_the_records_figures(page: Browser, report: Pa
         if (one.driver, one.pattern, one.size) == ("tcp", "pingpong", 1024)
     )
     assert half is not None
-    page.click("document.querySelector('#answer-1')")
+    page.click("document.querySelector('[for=answer-1]')")
     number = synthetic_record.SIZES.index(1024)
     columns = "document.querySelectorAll('#answer figure')[1].querySelectorAll('.over')"
     page.hover(f"{columns}[{number}]")
