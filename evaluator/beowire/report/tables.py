@@ -15,7 +15,7 @@ from beowire.units import significant, size_text
 _Value = str | float | None
 
 #: Rows of a table, about: a page of more is slow, and commands print them all.
-MOST_ROWS = 300
+MOST_ROWS = 240
 
 #: How each rule of stopping reads in a sentence.
 STOPPED = {

@@ -73,8 +73,8 @@ def test_render__elements__load_nothing(record: Record) -> None:
     assert "img-src data:;" in html or 'img-src data:"' in html
 
 
-def test_render__ten_drivers__is_at_most_400_kilobytes() -> None:
-    lines = synthetic_record.lines(TEN)
+def test_render__ten_drivers_at_all_sizes__is_at_most_400_kilobytes() -> None:
+    lines = synthetic_record.lines(TEN, sizes=tuple(schedule()), samples=60)
     html = render([synthetic_record.with_probes(synthetic_record.held(lines))])
     assert len(html.encode()) <= 400_000
 
