@@ -103,7 +103,7 @@ def test_strangers_attack_one_after_the_other__a_sealed_job_goes_on_until_a_rank
             read, _ = thief.communicate("now\n", timeout=PATIENCE_S)
         assert int(read) > 0
         assert_goes_on(job)
-        with stranger("node1", "take_port.py", *ends[1]) as taker:
+        with stranger("node1", "take_port.py", *ends[1][0]) as taker:
             os.kill(job.processes()[1], signal.SIGKILL)
             assert taker.stdout is not None
             assert taker.stdout.readline() == "taken\n"
