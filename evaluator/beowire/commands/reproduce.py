@@ -14,7 +14,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.report import write_report
 from beowire.reproduce import steps
-from beowire.reproduce.base import Paper, paper_of
+from beowire.reproduce.paper import Paper, paper_of
 
 _LONGEST_RUN_S = 24 * 3600.0
 

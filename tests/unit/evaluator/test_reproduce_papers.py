@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Papers 000, 001, 003 and 004: what they run, and what is made of records that are made up."""
+"""The papers: what they run, and what is made of records that are made up."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 import pytest
 
+from beowire.apps.record import AppResult, Ratio
 from beowire.errors import BeowireError
 from beowire.lab.machines import parts
 from beowire.mpi import installation
-from beowire.record import Explained, Record, Result, Summary, read_record
-from beowire.reproduce import base, paper_000, paper_001, paper_003, paper_004, shared
-from beowire.reproduce.base import Missing, Part, Picture, Reproduction, Table
+from beowire.record import Explained, Record, Result, read_record
+from beowire.reproduce import paper
 from beowire.reproduce.comparison import Comparison
-from beowire.reproduce.steps import Found, Step
+from beowire.reproduce.page import Missing, Part, Picture, Reproduction, Table
+from beowire.reproduce.paper import paper_of
+from beowire.reproduce.steps import Found
+from beowire.reproduce.values import Scope, Value
 from unit.evaluator import apps_records, synthetic_record
 
 _Kind = TypeVar("_Kind", Table, Picture, Missing)
 
 #: A picture of a page that is kept.
 MOST_BYTES = 100_000
+
+EMULATED = (
+    "**Figures under emulation compare only with one another**: those below say nothing of any"
+    " network card."
+)
 
 
 @pytest.fixture
@@ -58,9 +66,13 @@ def row(table: Table, first: str) -> tuple[str, ...]:
     return next(one[1:] for one in table.rows if one[0].startswith(first))
 
 
-def found(paper: base.Paper, **comparisons: Comparison) -> Found:
+def found(number: str, **comparisons: Comparison) -> Found:
     named = {name.replace("_", "-"): one for name, one in comparisons.items()}
-    return Found(tuple(paper.plan(60.0)), named)
+    return Found(tuple(paper_of(number).plan(60.0)), named)
+
+
+def value(what: Found, expression: str) -> Any:
+    return Scope(what, {}).value(expression)
 
 
 def check_pictures(told: Reproduction, number: str) -> None:
@@ -73,7 +85,7 @@ def check_pictures(told: Reproduction, number: str) -> None:
 
 @pytest.mark.parametrize("number", ["000", "001", "002", "003", "004"])
 def test_plan__commands_that_take_about_the_time(number: str) -> None:
-    planned = base.paper_of(number).plan(200.0)
+    planned = paper_of(number).plan(200.0)
     assert len({step.name for step in planned}) == len(planned)
     for step in planned:
         assert step.words[0] in ("compare", "explain", "apps")
@@ -92,11 +104,11 @@ def test_plan__absent_where_there_is_no_qemu(monkeypatch: pytest.MonkeyPatch) ->
         raise BeowireError("--backend vm is absent: no QEMU: apt-get install qemu")
 
     monkeypatch.setattr(parts, "qemu_parts", none)
-    for paper in (paper_000, paper_003):
-        assert {step.absent for step in paper.plan(60.0)} == {
+    for number in ("000", "003"):
+        assert {step.absent for step in paper_of(number).plan(60.0)} == {
             "--backend vm is absent: no QEMU: apt-get install qemu"
         }
-    absent = {step.name: bool(step.absent) for step in paper_004.plan(60.0)}
+    absent = {step.name: bool(step.absent) for step in paper_of("004").plan(60.0)}
     assert absent["interrupts"] and not absent["layers"]
 
 
@@ -105,8 +117,8 @@ def test_plan__without_an_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
         raise BeowireError(f"there is no {name}")
 
     monkeypatch.setattr(installation, "find", none)
-    assert not any("mpi:" in word for step in paper_001.plan(60.0) for word in step.words)
-    of_mpi = {step.name: step.absent for step in paper_000.plan(60.0)}
+    assert not any("mpi:" in word for step in paper_of("001").plan(60.0) for word in step.words)
+    of_mpi = {step.name: step.absent for step in paper_of("000").plan(60.0)}
     assert "no MPI" in of_mpi["mpi"] or "--backend vm is absent" in of_mpi["mpi"]
 
 
@@ -126,7 +138,7 @@ def found_001(made: Callable[..., Comparison]) -> Found:
         return one.model_copy(update={"half_rtt_ns": half})
 
     return found(
-        paper_001.PAPER,
+        "001",
         warm=made(
             ["tcp", "tcp-spin", "beowire", "mpi:mpich/beowire", "shm", "memcpy"],
             ["pingpong"],
@@ -138,16 +150,21 @@ def found_001(made: Callable[..., Comparison]) -> Found:
             ["pingpong", "cold", "burst", "stream", "bidirectional"],
             SIZES_1,
         ),
-        copies=made(paper_001.COPIES, ["pingpong", "cold"], copies, slow_odd),
+        copies=made(
+            ["memcpy", "memcpy-bytes", "memcpy-movsb", "memcpy-nontemporal"],
+            ["pingpong", "cold"],
+            copies,
+            slow_odd,
+        ),
     )
 
 
 def test_001__claims_beside_what_is_here(found_001: Found) -> None:
-    claims = of(paper_001.tell(found_001), Table)["What the paper says, and what is here"]
+    claims = of(paper_of("001").tell(found_001), Table)["What the paper says, and what is here"]
     paper, here = row(claims, "half a round trip")
     assert paper.startswith("62.0 µs and 24.0 µs")
-    warm = found_001.comparisons["warm"].half_rtt("beowire", 8)
-    assert warm is not None and f"beowire {warm.median / 1e3:.3g}"[:12] in here
+    warm = value(found_001, "half('warm', 'beowire', 8)")
+    assert f"beowire {warm.median / 1e3:.3g}"[:12] in here
     assert row(claims, "throughput, 1 Gbit/s")[0] == "900 Mbit/s"
     assert row(claims, "the same, MTU 9000") == ("950 Mbit/s (1.06 ×)", "not measured")
     assert "mpi:mpich/beowire to beowire: latency" in row(claims, "a library")[1]
@@ -157,7 +174,7 @@ def test_001__claims_beside_what_is_here(found_001: Found) -> None:
 
 
 def test_001__a_picture_of_each_graph(found_001: Found) -> None:
-    told = paper_001.tell(found_001)
+    told = paper_of("001").tell(found_001)
     check_pictures(told, "001")
     assert [picture.name for picture in told.pictures] == [
         *("001-throughput.svg", "001-signature.svg", "001-gigabit.svg", "001-caches.svg"),
@@ -167,7 +184,9 @@ def test_001__a_picture_of_each_graph(found_001: Found) -> None:
 
 
 def test_001__nothing_measured_says_why() -> None:
-    told = paper_001.tell(Found(tuple(paper_001.plan(9.0)), reasons={"warm": "it fell over"}))
+    told = paper_of("001").tell(
+        Found(tuple(paper_of("001").plan(9.0)), reasons={"warm": "it fell over"})
+    )
     missing = of(told, Missing)
     assert missing["Throughput against size"].reason == "it fell over"
     assert missing["Figure 4: copies in memory"].reason == "it has not been run"
@@ -198,9 +217,9 @@ def found_000(made: Callable[..., Comparison]) -> Found:
     ]
     meta = apps_records.meta("cg", "is", launches=2)
     plain = found(
-        paper_000.PAPER,
+        "000",
         sockets=made(
-            paper_000.SOCKETS,
+            ["tcp", "tcp-nagle", "tipc", "tipc-seqpacket", "tipc-rdm"],
             ["pingpong", "stream"],
             (64, 1024, 60_000, 256 << 10),
             counted,
@@ -213,12 +232,10 @@ def found_000(made: Callable[..., Comparison]) -> Found:
 
 
 def test_000__tipc_to_tcp_idle_and_loaded(found_000: Found) -> None:
-    told = paper_000.tell(found_000)
+    told = paper_of("000").tell(found_000)
     table = of(told, Table)["TIPC to TCP (NODELAY)"]
     idle = row(table, "TIPC, stream, 1 KiB, idle")
-    sockets = found_000.comparisons["sockets"]
-    tcp, tipc = (sockets.half_rtt(name, 1024) for name in ("tcp", "tipc"))
-    assert tcp is not None and tipc is not None
+    tcp, tipc = (value(found_000, f"half('sockets', '{one}', 1024)") for one in ("tcp", "tipc"))
     assert float(idle[0].split()[0]) == pytest.approx(tcp.median / tipc.median, rel=0.01)
     assert tcp.ci95 is not None and tipc.ci95 is not None
     assert f"({tcp.ci95[0] / tipc.ci95[1]:.2f}"[:4] in idle[0]
@@ -227,15 +244,14 @@ def test_000__tipc_to_tcp_idle_and_loaded(found_000: Found) -> None:
     check_pictures(told, "000")
     assert len(told.pictures) == 5
     assert any("25 % at 1 KiB. Their" in note for note in told.notes)
-    assert told.markdown().split("\n\n")[1] == shared.EMULATED
+    assert told.markdown().split("\n\n")[1] == EMULATED
     of_mpi = of(told, Table)["MPI: TCP's time to TIPC's"]
-    mpi = found_000.comparisons["mpi"]
-    over = [mpi.half_rtt(f"mpi:mpich/{way}", 64) for way in ("tcp", "tipc")]
-    assert row(of_mpi, "64 B") == (shared.ratio_text(*over),)
+    over = [value(found_000, f"half('mpi', 'mpi:mpich/{way}', 64)") for way in ("tcp", "tipc")]
+    assert row(of_mpi, "64 B")[0].startswith(f"{over[0].median / over[1].median:.3f} × (")
 
 
 def test_000__the_table_of_nas(found_000: Found) -> None:
-    told = paper_000.tell(found_000)
+    told = paper_of("000").tell(found_000)
     table = of(told, Table)["Table 1: NAS's kernels, TIPC relative to TCP, %"]
     assert row(table, "CG") == ("+2.07", "+2.35", "+10.00", "-")
     assert row(table, "LU") == ("+4.96", "+8.34", "-", "-")
@@ -260,20 +276,24 @@ def found_003(made: Callable[..., Comparison]) -> Found:
         )
 
     return found(
-        paper_003.PAPER,
-        rdma=made(paper_003.DRIVERS, ["pingpong", "pingping"], (8, 64 << 10), counted),
+        "003",
+        rdma=made(
+            ["tcp", "tcp-spin", "verbs-send", "verbs-send-events", "verbs-write"],
+            ["pingpong", "pingping"],
+            (8, 64 << 10),
+            counted,
+        ),
     )
 
 
 def test_003__figures_2_to_7(found_003: Found) -> None:
-    told = paper_003.tell(found_003)
+    told = paper_of("003").tell(found_003)
     theirs, ours = of(told, Table).values()
-    assert row(theirs, paper_003.RDMA)[:4] == ("17.62", "23.11", "110.21", "110.07")
+    assert row(theirs, "RDMA card, RDMA")[:4] == ("17.62", "23.11", "110.21", "110.07")
     tcp = row(ours, "tcp")
     assert tcp[3:6] == ("25 %", "25 %", "1,000 (900 to 1,100)")
     assert row(ours, "verbs-send")[3] == "100 %"
-    half = found_003.comparisons["rdma"].half_rtt("tcp", 8)
-    assert half is not None
+    half = value(found_003, "half('rdma', 'tcp', 8)")
     assert float(tcp[6]) == pytest.approx(1000 * 2 * half.median / 1e9, rel=0.1)
     assert [picture.name for picture in told.pictures] == [
         f"003-figure-{number}.svg" for number in range(2, 8)
@@ -282,7 +302,7 @@ def test_003__figures_2_to_7(found_003: Found) -> None:
     assert any(
         "Polling takes 100 % of the processor, waiting for events 25 %" in one for one in told.notes
     )
-    assert told.markdown().split("\n\n")[1] == shared.EMULATED
+    assert told.markdown().split("\n\n")[1] == EMULATED
 
 
 EXPLAINED = Explained(
@@ -304,7 +324,7 @@ def found_004(made: Callable[..., Comparison]) -> Found:
         return one.model_copy(update={"probes": [{"interrupts": 5000.0}, {"interrupts": 2500.0}]})
 
     plain = found(
-        paper_004.PAPER,
+        "004",
         layers=made(["tcp", "tcp-spin", "packet", "beowire"], ["pingpong", "stream"], (8, 1 << 20)),
         explain_tcp=made(["tcp"], ["pingpong"], (8,), into),
         interrupts=made(["tcp", "packet"], ["pingpong"], (8,), counted),
@@ -313,7 +333,7 @@ def found_004(made: Callable[..., Comparison]) -> Found:
 
 
 def test_004__the_table_of_layers_and_where_it_goes(found_004: Found) -> None:
-    told = paper_004.tell(found_004)
+    told = paper_of("004").tell(found_004)
     tables = of(told, Table)
     layers = tables["Protocol layers: half a round trip and bandwidth"]
     assert row(layers, "TCP/IP (")[:3] == ("44.8 µs", "1.00 ×", "46.7 MB/s")
@@ -332,46 +352,102 @@ def test_004__the_table_of_layers_and_where_it_goes(found_004: Found) -> None:
 
 
 def test_004__interrupts_of_a_round_trip(found_004: Found) -> None:
-    table = of(paper_004.tell(found_004), Table)["Interrupts"]
-    half = found_004.comparisons["interrupts"].half_rtt("tcp", 8)
-    assert half is not None
+    table = of(paper_of("004").tell(found_004), Table)["Interrupts"]
+    half = value(found_004, "half('interrupts', 'tcp', 8)")
     of_tcp = row(table, "tcp")
     assert float(of_tcp[1]) == pytest.approx(5000 * 2 * half.median / 1e9, rel=0.1)
     assert float(of_tcp[1]) == pytest.approx(2 * float(of_tcp[2]), rel=0.1)
 
 
 def test_004__is_faster_or_why_not(found_004: Found) -> None:
-    missing: dict[str, Part] = {**of(paper_004.tell(found_004), Missing)}
+    missing: dict[str, Part] = {**of(paper_of("004").tell(found_004), Missing)}
     assert missing["NAS's IS, class A"] == Missing("NAS's IS, class A", "no MPI")
     lines = [
         *apps_records.launches("is", "tcp", [50.0]),
         *apps_records.launches("is", "beowire", [60.0]),
     ]
-    record = apps_records.record(apps_records.meta("is"), *lines)
-    table = paper_004.programs(Found((), programs={"is": record}))
-    assert isinstance(table, Table)
-    assert row(table, "faster")[0] == "1.75 ×"
+    ratio = Ratio(median=1.2, ci95=(1.1, 1.3))
+    here = AppResult(
+        app="is", mpi="openmpi4", over="beowire", n=1, status="ok", best=1, median=1, speedup=ratio
+    )
+    record = apps_records.record(apps_records.meta("is"), *lines, results=[here])
+    only = Found(found_004.steps, programs={"is": record})
+    table = of(paper_of("004").tell(only), Table)["NAS's IS, class A"]
+    assert row(table, "faster") == ("1.75 ×", "1.20 × (1.10 to 1.30)")
     assert row(table, "over Beowire") == ("-", "60.0")
 
 
-def test_shared__a_ratio_and_how_far_the_intervals_let_it_be() -> None:
-    def summary(median: float, ci95: tuple[float, float] | None) -> Summary:
-        return Summary(median=median, ci95=ci95, p90=None, p99=None, min=1.0, max=99.0)
+@pytest.fixture
+def found_002(made: Callable[..., Comparison]) -> Found:
+    """Half a round trip and a stream's rate are what a driver's name says."""
+    halves = {"memcpy": 50e3, "beowire": 2e3, "pvm-beowire": 3e3, "pvm-direct": 12e3}
+    halves |= {"mpi:mpich/beowire": 2.5e3}
+    rates = {"beowire": 4e9, "pvm-beowire": 3e9}
 
-    sure, other = summary(20.0, (15.0, 30.0)), summary(10.0, (10.0, 12.0))
-    assert shared.ratio_text(sure, other) == "2.00 × (1.25 to 3.00)"
-    assert shared.ratio_text(sure, summary(10.0, None)) == "2.00 × (?)"
-    assert shared.ratio_text(sure, None) == "-"
+    def set_(one: Result) -> Result:
+        summary = one.half_rtt_ns or one.rate_bytes_per_s
+        assert summary is not None
+        figure = halves[one.driver] if one.half_rtt_ns else rates.get(one.driver, 1e9)
+        new = summary.model_copy(update={"median": figure, "ci95": None})
+        return one.model_copy(
+            update={"half_rtt_ns" if one.half_rtt_ns else "rate_bytes_per_s": new}
+        )
+
+    return found("002", compare=made([*halves], ["pingpong", "stream"], (8, 1 << 20), set_))
 
 
-def test_shared__a_chart_of_what_was_not_measured_says_why(made: Callable[..., Comparison]) -> None:
-    one = made(["tcp"], ["pingpong"], (8,))
-    part = shared.part(
-        "T",
-        Found((Step("s", "", ("compare",), 1.0),), {"s": one}),
-        "s",
-        lambda found: shared.times("T", "x.svg", found, [shared.Shown("verbs")], ""),
+def test_002__each_layer_beside_the_papers(found_002: Found) -> None:
+    told = paper_of("002").tell(found_002)
+    layers, latency, bandwidth, long = of(told, Table).values()
+    assert row(layers, "protocol")[:4] == ("9.00 µs", "1.00 ×", "2.00 µs", "1.00 ×")
+    assert row(layers, "PVM over it") == (
+        *("45.0 µs", "5.00 ×", "3.00 µs", "1.50 ×"),
+        *("48.0 MB/s", "0.578 ×", "3.00 GB/s", "0.750 ×"),
     )
-    assert part == Missing(
-        "T", "verbs: no RDMA device: `rdma link` shows none on node0; udp: longer than a datagram"
+    assert row(layers, "MPI over it (mpi:mpich/beowire)")[2] == "2.50 µs"
+    assert row(layers, "PVM's own way (pvm)") == ("-",) * 8
+    assert latency.rows[0] == ("8 B", "3.00 µs", "12.0 µs", "-", "0.250 × (?)")
+    assert row(bandwidth, "1 MiB") == ("3.00 GB/s", "1.00 GB/s", "-", "3.00 × (?)")
+    assert long.rows[0] == ("1 MiB", "2.50 µs", "3.00 µs", "500 ns", "50.0 µs", "0.010")
+    assert long.rows[1][1:] == ("-",) * 5
+    check_pictures(told, "002")
+    assert [one.name for one in told.pictures] == ["002-latency.svg", "002-bandwidth.svg"]
+    said = "\n".join(told.notes)
+    assert "PVM adds 1.00 µs to half a round trip of 8 B; the paper's 36.0 µs," in said
+    assert "takes 0.250 of that over PVM's direct route" in said
+    assert "PVM's highest bandwidth is 0.750 × of the protocol's, in the paper 0.578 ×" in said
+
+
+def test_002__measures_in_one_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paper, "first_mpi", lambda: "mpich")
+    (step,) = paper_of("002").plan(30.0)
+    drivers = step.words[step.words.index("--drivers") + 1]
+    assert drivers == "memcpy,beowire,mpi:mpich/beowire,pvm-beowire,pvm-direct,pvm"
+    monkeypatch.setattr(paper, "first_mpi", lambda: None)
+    (step,) = paper_of("002").plan(30.0)
+    assert "mpi:" not in step.command
+    told = paper_of("002").tell(Found((step,)))
+    assert any("There is no MPI here" in note for note in told.notes)
+
+
+def test_chart__of_what_was_not_measured_says_why(made: Callable[..., Comparison]) -> None:
+    told = paper_of("003").tell(found("003", rdma=made(["tcp"], ["pingpong"], (8,))))
+    assert of(told, Missing)["Figure 4: PingPing, time"].reason == (
+        "verbs: no RDMA device: `rdma link` shows none on node0; udp: longer than a datagram"
     )
+
+
+def test_ratio__how_far_the_intervals_let_it_be() -> None:
+    names = {"a": Value(20.0, (15.0, 30.0)), "b": Value(10.0, (10.0, 12.0)), "c": Value(10.0)}
+    scope = Scope(Found(()), names)
+    assert scope.text("{ratio(a, b):text}") == "2.00 × (1.25 to 3.00)"
+    assert scope.text("{ratio(a, c):text}") == "2.00 × (?)"
+    assert scope.text("{ratio(a, half('x', 'tcp', 8)):text}") == "-"
+    assert scope.text("{a / c - 0.5:times}, {share(c, 40):text}") == "1.50 ×, 10.0 ns, 25 %"
+
+
+def test_expression__is_of_known_names_and_functions_only() -> None:
+    scope = Scope(Found(()), {})
+    for wrong in ("unknown", "print(1)", "(1).real", "[x for x in 'ab']"):
+        with pytest.raises((KeyError, ValueError)):
+            scope.value(wrong)

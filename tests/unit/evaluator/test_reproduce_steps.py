@@ -73,7 +73,7 @@ def test_run__what_is_whole_is_not_measured_again(
     instead(monkeypatch, "raise SystemExit(9)")
     stored(tmp_path / "one")
     found, said = run(tmp_path, ONE, TWO)
-    assert found.comparisons["one"].half_rtt("tcp", 8) is not None
+    assert found.comparisons["one"].cell("tcp", "pingpong", 8) is not None
     assert found.commands == ("beowire compare --sizes 8",)
     assert said == [f"one: measured before, in {tmp_path / 'one'}"]
     assert found.why("two") == "there is no QEMU"
@@ -112,8 +112,8 @@ def test_comparison__values_by_driver_pattern_size_and_load(tmp_path: Path) -> N
     stored(tmp_path / "one")
     found, _ = run(tmp_path, ONE)
     one = found.comparisons["one"]
-    half = one.half_rtt("tcp", 8)
-    assert half is not None and one.time("tcp", "pingpong", 8) == half
-    assert one.cell("tcp", "pingpong", 8, "hog:0") is None and one.half_rtt("tcp", 64) is None
+    assert one.cell("tcp", "pingpong", 8) is not None
+    assert one.cell("tcp", "pingpong", 8, "hog:0") is None
+    assert one.cell("tcp", "pingpong", 64) is None
     assert one.sizes("pingpong") == [8] and one.sizes("pingpong", ("udp",)) == []
     assert one.drivers("pingpong") == ["tcp"]

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a paper is to `beowire reproduce`, and what comes of it."""
+"""The page of a paper, as Markdown with pictures beside it."""
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from beowire import files, reproduce
-from beowire.errors import BeowireError
-from beowire.reproduce.steps import Found, Step
-
-_PREFIX = "paper_"
+from beowire import files
 
 
 @dataclass(frozen=True)
@@ -80,40 +74,6 @@ class Reproduction:
         for picture in self.pictures:
             files.write_beside(page.with_name(picture.name), picture.svg)
         files.write_beside(page, self.markdown())
-
-
-@dataclass(frozen=True)
-class Paper:
-    """A paper whose measurements can be repeated."""
-
-    number: str
-    subject: str
-    """What is measured again, in a few words."""
-
-    plan: Callable[[float], Sequence[Step]]
-    """What is to be run where measuring may take so many seconds."""
-
-    tell: Callable[[Found], Reproduction]
-    """What came of it."""
-
-
-def papers() -> dict[str, Paper]:
-    """All papers by number."""
-    found = {}
-    for module in pkgutil.iter_modules(reproduce.__path__):
-        if module.name.startswith(_PREFIX):
-            paper = importlib.import_module(f"beowire.reproduce.{module.name}").PAPER
-            found[paper.number] = paper
-    return dict(sorted(found.items()))
-
-
-def paper_of(number: str) -> Paper:
-    """The paper of this number; BeowireError with all of them when there is none."""
-    known = papers()
-    if number not in known:
-        listed = ", ".join(f"{one.number} ({one.subject})" for one in known.values())
-        raise BeowireError(f"no paper {number!r} can be reproduced: there is {listed}")
-    return known[number]
 
 
 def _markdown(part: Part) -> str:
