@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/address.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define SECRET "000102030405060708090a0b0c0d0e0f"
 #define HEAD "beowire:3:88b5:0007:4a53854b14855ddf:00000000deadbeef:00000123:" SECRET
@@ -40,22 +37,20 @@ static struct beowire_address valid(void)
     return address;
 }
 
-static void beowire_address_format__as_documented(void **state)
+TEST(beowire_address_format__as_documented)
 {
     struct beowire_address address = valid();
     char text[BEOWIRE_ADDRESS_TEXT_BYTES];
 
-    (void)state;
     assert_int_equal(beowire_address_format(&address, text, sizeof text), 0);
     assert_string_equal(text, text_of_valid);
 }
 
-static void beowire_address_format__bad_arguments(void **state)
+TEST(beowire_address_format__bad_arguments)
 {
     struct beowire_address address = valid();
     char text[BEOWIRE_ADDRESS_TEXT_BYTES];
 
-    (void)state;
     assert_int_equal(beowire_address_format(NULL, text, sizeof text), -EINVAL);
     assert_int_equal(beowire_address_format(&address, NULL, sizeof text), -EINVAL);
     assert_int_equal(beowire_address_format(&address, text, sizeof text - 1), -ENOSPC);
@@ -63,17 +58,16 @@ static void beowire_address_format__bad_arguments(void **state)
     assert_int_equal(beowire_address_format(&address, text, sizeof text), -EINVAL);
 }
 
-static void beowire_address_parse__reads_what_was_written(void **state)
+TEST(beowire_address_parse__reads_what_was_written)
 {
     struct beowire_address expected = valid();
     struct beowire_address address;
 
-    (void)state;
     assert_int_equal(beowire_address_parse(text_of_valid, &address), 0);
     assert_memory_equal(&address, &expected, sizeof address);
 }
 
-static void beowire_address_parse__refuses(void **state)
+TEST(beowire_address_parse__refuses)
 {
     static const char *const bad[] = {
         "",
@@ -135,7 +129,6 @@ static void beowire_address_parse__refuses(void **state)
     };
     struct beowire_address address;
 
-    (void)state;
     memset(&address, 0x77, sizeof address);
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(beowire_address_parse(bad[i], &address), -EINVAL);
@@ -145,7 +138,7 @@ static void beowire_address_parse__refuses(void **state)
     assert_int_equal(beowire_address_parse(text_of_valid, NULL), -EINVAL);
 }
 
-static void beowire_address_parse__of_memory_only_and_of_many_interfaces(void **state)
+TEST(beowire_address_parse__of_memory_only_and_of_many_interfaces)
 {
     static const char *const good[] = {HEAD,
                                        HEAD RAIL RAIL RAIL RAIL,
@@ -160,7 +153,6 @@ static void beowire_address_parse__of_memory_only_and_of_many_interfaces(void **
     struct beowire_address address;
     char text[BEOWIRE_ADDRESS_TEXT_BYTES];
 
-    (void)state;
     for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
         assert_int_equal(beowire_address_parse(good[i], &address), 0);
         assert_int_equal(beowire_address_format(&address, text, sizeof text), 0);
@@ -186,11 +178,10 @@ static bool is_name_or_secret(size_t at)
            at >= offsetof(struct address_layout, secret);
 }
 
-static void address_is_valid__every_reserved_byte_counts(void **state)
+TEST(address_is_valid__every_reserved_byte_counts)
 {
     const struct beowire_address good = valid();
 
-    (void)state;
     assert_true(address_is_valid(&good));
     for (size_t i = 0; i < BEOWIRE_ADDRESS_BYTES; i++) {
         struct beowire_address address = good;
@@ -202,13 +193,12 @@ static void address_is_valid__every_reserved_byte_counts(void **state)
     }
 }
 
-static void beowire_address_describe__says_no_secret(void **state)
+TEST(beowire_address_describe__says_no_secret)
 {
     struct beowire_address address = valid();
     char text[BEOWIRE_ADDRESS_TEXT_BYTES];
     struct beowire_address read;
 
-    (void)state;
     assert_int_equal(beowire_address_describe(&address, text, sizeof text), 0);
     assert_null(strstr(text, SECRET));
     assert_int_equal(beowire_address_parse(text, &read), 0);
@@ -217,13 +207,12 @@ static void beowire_address_describe__says_no_secret(void **state)
     assert_memory_equal(&read, &address, sizeof read);
 }
 
-static void beowire_address_shorten__is_read_again(void **state)
+TEST(beowire_address_shorten__is_read_again)
 {
     const struct beowire_address address = valid();
     uint8_t bytes[1 + BEOWIRE_ADDRESS_SHORT_BYTES];
     struct beowire_address read;
 
-    (void)state;
     assert_int_equal(beowire_address_shorten(&address, bytes + 1), 0);
     assert_int_equal(beowire_address_lengthen(bytes + 1, &read), 0);
     assert_memory_equal(&read, &address, sizeof read);
@@ -235,7 +224,7 @@ static void beowire_address_shorten__is_read_again(void **state)
 
 /** Of two interfaces, if both have an IPv4 address; they need not have a MAC. Or one of them, or
  * the only one, is TIPC. */
-static void beowire_address_shorten__two_interfaces(void **state)
+TEST(beowire_address_shorten__two_interfaces)
 {
     static const char *const texts[] = {HEAD RAIL "+" RAIL_WITHOUT_MAC,
                                         HEAD RAIL_WITHOUT_MAC RAIL,
@@ -248,7 +237,6 @@ static void beowire_address_shorten__two_interfaces(void **state)
     struct beowire_address address;
     struct beowire_address read;
 
-    (void)state;
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(beowire_address_parse(texts[i], &address), 0);
         assert_int_equal(beowire_address_shorten(&address, bytes), 0);
@@ -257,12 +245,11 @@ static void beowire_address_shorten__two_interfaces(void **state)
     }
 }
 
-static void beowire_address_shorten__of_what_has_no_short_form(void **state)
+TEST(beowire_address_shorten__of_what_has_no_short_form)
 {
     uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES];
     struct beowire_address address;
 
-    (void)state;
     assert_int_equal(beowire_address_parse(HEAD RAIL RAIL RAIL, &address), 0);
     assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
     assert_int_equal(beowire_address_parse(HEAD RAIL RAIL_IPV6, &address), 0);
@@ -278,36 +265,16 @@ static void beowire_address_shorten__of_what_has_no_short_form(void **state)
     assert_int_equal(beowire_address_shorten(&address, bytes), -EINVAL);
 }
 
-static void beowire_address_lengthen__refuses(void **state)
+TEST(beowire_address_lengthen__refuses)
 {
     const struct beowire_address good = valid();
     uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES];
     struct beowire_address read;
 
-    (void)state;
     assert_int_equal(beowire_address_shorten(&good, bytes), 0);
     bytes[0] = 99; /* version */
     assert_int_equal(beowire_address_lengthen(bytes, &read), -EINVAL);
     bytes[0] = ADDRESS_VERSION;
     memset(bytes + 8, 0, ADDRESS_SECRET_BYTES);
     assert_int_equal(beowire_address_lengthen(bytes, &read), -EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire_address_format__as_documented),
-        cmocka_unit_test(beowire_address_format__bad_arguments),
-        cmocka_unit_test(beowire_address_parse__reads_what_was_written),
-        cmocka_unit_test(beowire_address_parse__refuses),
-        cmocka_unit_test(beowire_address_parse__of_memory_only_and_of_many_interfaces),
-        cmocka_unit_test(beowire_address_describe__says_no_secret),
-        cmocka_unit_test(beowire_address_shorten__is_read_again),
-        cmocka_unit_test(beowire_address_shorten__two_interfaces),
-        cmocka_unit_test(beowire_address_shorten__of_what_has_no_short_form),
-        cmocka_unit_test(beowire_address_lengthen__refuses),
-        cmocka_unit_test(address_is_valid__every_reserved_byte_counts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void hear_question(struct stranger *stranger)
 
 /** Somebody who knows our secret, and no more, asks in the name and from the place of a peer that
  *  the application has named: the peer itself refuses what that was answered, and yet connects. */
-static void core_ask_who_it_is__asked_in_the_name_of_another(void **state)
+TEST_AROUND(core_ask_who_it_is__asked_in_the_name_of_another, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
@@ -64,7 +64,7 @@ static void core_ask_who_it_is__asked_in_the_name_of_another(void **state)
 }
 
 /** The peer had asked once before, and has forgotten that. */
-static void core_ask_who_it_is__asked_again_with_another_key(void **state)
+TEST_AROUND(core_ask_who_it_is__asked_again_with_another_key, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
@@ -84,9 +84,8 @@ static void core_ask_who_it_is__asked_again_with_another_key(void **state)
 }
 
 /** One that nobody has named cannot be asked: it is believed. */
-static void core_ask_who_it_is__reset_by_one_that_nobody_has_named(void **state)
+STRANGER_TEST(core_ask_who_it_is__reset_by_one_that_nobody_has_named)
 {
-    struct stranger *stranger = *state;
     const struct frame_connect body = connect_body(stranger);
     const struct frame_reset reset = {.echoed_key = to_le32(STRANGER_KEY),
                                       .reason = to_le32(FRAME_RESET_UNKNOWN)};
@@ -96,15 +95,4 @@ static void core_ask_who_it_is__reset_by_one_that_nobody_has_named(void **state)
     say(stranger, &(struct says){.fields.type = FRAME_RESET, .body = &reset});
     round_trip(stranger);
     assert_int_equal(stranger->core->counters.peers_failed, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_ask_who_it_is__asked_in_the_name_of_another),
-        STRANGER_TEST(core_ask_who_it_is__asked_again_with_another_key),
-        STRANGER_TEST(core_ask_who_it_is__reset_by_one_that_nobody_has_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static uint8_t *pattern(size_t bytes)
 
 /* ---- lanes --------------------------------------------------------------------------------- */
 
-static void core_choose_bulk_lanes__the_best_that_work(void **state)
+TEST(core_choose_bulk_lanes__the_best_that_work)
 {
     static const enum lane_bulk bulk[] = {LANE_BULK_FRAMES, LANE_BULK_TRAINS, LANE_BULK_FRAMES,
                                           LANE_BULK_TRAINS, LANE_BULK_TRAINS};
@@ -30,7 +30,6 @@ static void core_choose_bulk_lanes__the_best_that_work(void **state)
     struct core_peer *peer = calloc(1, sizeof *peer);
     struct lane lanes[5] = {0};
 
-    (void)state;
     assert_true(core != NULL && peer != NULL);
     list_init(&core->messages.pulls);
     core->options.lanes.count = 5;
@@ -82,7 +81,7 @@ static void core_choose_bulk_lanes__the_best_that_work(void **state)
 
 /** What was measured on one interface says nothing of another one: both carry, each as it is better
  *  there. */
-static void core_choose_bulk_lanes__frames_on_one_interface_beside_another(void **state)
+TEST(core_choose_bulk_lanes__frames_on_one_interface_beside_another)
 {
     static const enum lane_bulk bulk[] = {LANE_BULK_FRAMES, LANE_BULK_FRAMES, LANE_BULK_CUT,
                                           LANE_BULK_CUT, LANE_BULK_TRAINS};
@@ -90,7 +89,6 @@ static void core_choose_bulk_lanes__frames_on_one_interface_beside_another(void 
     struct core_peer *peer = calloc(1, sizeof *peer);
     struct lane lanes[5] = {0};
 
-    (void)state;
     assert_true(core != NULL && peer != NULL);
     list_init(&core->messages.pulls);
     core->options.lanes.count = 5;
@@ -188,9 +186,8 @@ static void answer_pulls(struct stranger *stranger, const uint8_t *data, uint64_
     }
 }
 
-static void core_bulk__pulls_what_was_announced(void **state)
+STRANGER_TEST(core_bulk__pulls_what_was_announced)
 {
-    struct stranger *stranger = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint8_t *buffer = calloc(1, LONG_BYTES);
     struct beowire_completion done;
@@ -210,9 +207,8 @@ static void core_bulk__pulls_what_was_announced(void **state)
     free(buffer);
 }
 
-static void core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on(void **state)
+STRANGER_TEST(core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     const uint64_t bytes = (uint64_t)PULL_BLOCKS * 64 * SEGMENT;
     uint8_t *buffer = calloc(1, bytes);
@@ -236,7 +232,7 @@ static void core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on(void **stat
     free(buffer);
 }
 
-static void core_receive_bulk__drops_are_counted(void **state)
+TEST_AROUND(core_receive_bulk__drops_are_counted, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     uint8_t *data = pattern(3 * SEGMENT);
@@ -256,9 +252,8 @@ static void core_receive_bulk__drops_are_counted(void **state)
     free(buffer);
 }
 
-static void core_receive_bulk__data_that_is_no_segment_breaks_off(void **state)
+STRANGER_TEST(core_receive_bulk__data_that_is_no_segment_breaks_off)
 {
-    struct stranger *stranger = *state;
     uint8_t *data = pattern(SEGMENT);
     uint8_t *buffer = calloc(1, 3 * SEGMENT);
     struct beowire_completion done;
@@ -278,13 +273,12 @@ static void core_receive_bulk__data_that_is_no_segment_breaks_off(void **state)
 }
 
 /** It does not say its length, so whatever is cut off or added is no segment. */
-static void core_receive_bulk__data_of_another_length_breaks_off(void **state)
+TEST(core_receive_bulk__data_of_another_length_breaks_off)
 {
     const uint16_t lengths[] = {1, 30, SEGMENT - 1};
     uint8_t *data = pattern(SEGMENT);
     uint8_t *buffer = calloc(1, 2 * SEGMENT);
 
-    (void)state;
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         void *again = NULL;
         assert_int_equal(stranger_setup(&again), 0);
@@ -302,10 +296,8 @@ static void core_receive_bulk__data_of_another_length_breaks_off(void **state)
     free(buffer);
 }
 
-static void core_receive_bulk__data_of_an_unknown_key_is_not_answered(void **state)
+STRANGER_TEST(core_receive_bulk__data_of_an_unknown_key_is_not_answered)
 {
-    struct stranger *stranger = *state;
-
     (void)be_accepted_as_named(stranger);
     stranger->core_key ^= 1;
     say_data(stranger, NAME, 0, (const uint8_t *)"?", 1);
@@ -314,7 +306,8 @@ static void core_receive_bulk__data_of_an_unknown_key_is_not_answered(void **sta
     assert_false(hear(stranger));
 }
 
-static void core_receive_bulk__data_from_another_place_is_dropped(void **state)
+TEST_AROUND(core_receive_bulk__data_from_another_place_is_dropped, stranger_setup,
+            stranger_teardown)
 {
     struct stranger *stranger = *state;
     uint8_t *data = pattern(2 * SEGMENT);
@@ -332,7 +325,7 @@ static void core_receive_bulk__data_from_another_place_is_dropped(void **state)
     free(buffer);
 }
 
-static void core_receive_bulk__data_is_a_sign_of_life(void **state)
+TEST_AROUND(core_receive_bulk__data_is_a_sign_of_life, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -349,9 +342,8 @@ static void core_receive_bulk__data_is_a_sign_of_life(void **state)
     assert_int_equal(peer->connection.state, CONNECTION_FAILED);
 }
 
-static void core_expect__tells_the_lane_while_something_comes(void **state)
+STRANGER_TEST(core_expect__tells_the_lane_while_something_comes)
 {
-    struct stranger *stranger = *state;
     struct lane *lane = stranger->core->options.lanes.lanes[0];
     static struct lane_operations operations; /* teardown uses them still */
     uint8_t *data = pattern(3 * SEGMENT);
@@ -438,9 +430,8 @@ static uint64_t hear_data(struct stranger *stranger, uint32_t name, const uint8_
     return bytes;
 }
 
-static void core_bulk__sends_the_first_blocks_unasked(void **state)
+STRANGER_TEST(core_bulk__sends_the_first_blocks_unasked)
 {
-    struct stranger *stranger = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint64_t first = 1;
 
@@ -453,9 +444,8 @@ static void core_bulk__sends_the_first_blocks_unasked(void **state)
     free(data);
 }
 
-static void core_bulk__sends_what_is_asked_for(void **state)
+STRANGER_TEST(core_bulk__sends_what_is_asked_for)
 {
-    struct stranger *stranger = *state;
     uint8_t *data = pattern(LONG_BYTES);
     struct beowire_completion done;
     uint64_t first = 0;
@@ -483,9 +473,8 @@ static void core_bulk__sends_what_is_asked_for(void **state)
 }
 
 /** DATA acknowledges nothing, so it does not settle what is owed. */
-static void core_bulk__acknowledges_beside_the_data_that_it_sends(void **state)
+STRANGER_TEST(core_bulk__acknowledges_beside_the_data_that_it_sends)
 {
-    struct stranger *stranger = *state;
     const struct frame_eager eager = {.tag = to_le64(9)};
     uint8_t *data = pattern(LONG_BYTES);
     unsigned segments = 0;
@@ -504,9 +493,8 @@ static void core_bulk__acknowledges_beside_the_data_that_it_sends(void **state)
     free(data);
 }
 
-static void core_bulk__a_lane_that_takes_nothing_is_offered_it_again(void **state)
+STRANGER_TEST(core_bulk__a_lane_that_takes_nothing_is_offered_it_again)
 {
-    struct stranger *stranger = *state;
     uint8_t *data = pattern(LONG_BYTES);
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     uint64_t first = 0;
@@ -548,11 +536,10 @@ static int be_well(struct lane *lane)
 }
 
 /** Whoever offers a lane so much that it is full offers others what they are to carry. */
-static void core_bulk__lanes_that_take_nothing_are_in_nobodys_way(void **state)
+STRANGER_TEST(core_bulk__lanes_that_take_nothing_are_in_nobodys_way)
 {
     static const struct lane_operations full = {.send = take_none, .status = be_well};
     static struct lane lanes[2] = {{.operations = &full}, {.operations = &full}};
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     struct message_layer *layer = &core->messages;
     uint8_t *data = pattern(LONG_BYTES);
@@ -583,7 +570,7 @@ static void core_bulk__lanes_that_take_nothing_are_in_nobodys_way(void **state)
     free(data);
 }
 
-static void core_receive_bulk__pulls_that_break_rules(void **state)
+TEST(core_receive_bulk__pulls_that_break_rules)
 {
     static const struct {
         uint64_t offset;
@@ -617,11 +604,11 @@ static void core_receive_bulk__pulls_that_break_rules(void **state)
         assert_int_equal(done.status, -EPROTO);
         assert_int_equal(stranger_teardown(&again), 0);
     }
-    (void)state;
     free(data);
 }
 
-static void core_receive_bulk__pulls_of_what_is_not_there_are_dropped(void **state)
+TEST_AROUND(core_receive_bulk__pulls_of_what_is_not_there_are_dropped, stranger_setup,
+            stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -633,30 +620,4 @@ static void core_receive_bulk__pulls_of_what_is_not_there_are_dropped(void **sta
     assert_int_equal(stranger->core->counters.dropped_data_unknown, 100);
     assert_int_equal(peer->connection.state, CONNECTION_OPEN);
     assert_false(core_has_bulk(stranger->core));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(core_choose_bulk_lanes__the_best_that_work),
-        cmocka_unit_test(core_choose_bulk_lanes__frames_on_one_interface_beside_another),
-        STRANGER_TEST(core_bulk__pulls_what_was_announced),
-        STRANGER_TEST(core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on),
-        STRANGER_TEST(core_receive_bulk__drops_are_counted),
-        STRANGER_TEST(core_receive_bulk__data_that_is_no_segment_breaks_off),
-        cmocka_unit_test(core_receive_bulk__data_of_another_length_breaks_off),
-        STRANGER_TEST(core_receive_bulk__data_of_an_unknown_key_is_not_answered),
-        STRANGER_TEST(core_receive_bulk__data_from_another_place_is_dropped),
-        STRANGER_TEST(core_receive_bulk__data_is_a_sign_of_life),
-        STRANGER_TEST(core_expect__tells_the_lane_while_something_comes),
-        STRANGER_TEST(core_bulk__sends_the_first_blocks_unasked),
-        STRANGER_TEST(core_bulk__sends_what_is_asked_for),
-        STRANGER_TEST(core_bulk__acknowledges_beside_the_data_that_it_sends),
-        STRANGER_TEST(core_bulk__a_lane_that_takes_nothing_is_offered_it_again),
-        STRANGER_TEST(core_bulk__lanes_that_take_nothing_are_in_nobodys_way),
-        cmocka_unit_test(core_receive_bulk__pulls_that_break_rules),
-        STRANGER_TEST(core_receive_bulk__pulls_of_what_is_not_there_are_dropped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,10 +57,8 @@ static void open_connection(struct stranger *stranger, struct core_peer *peer)
     }
 }
 
-static void core_begin_checksums__if_both_offer_them(void **state)
+STRANGER_TEST(core_begin_checksums__if_both_offer_them)
 {
-    struct stranger *stranger = *state;
-
     assert_true(be_accepted_with(stranger, CHECKING)->checked);
     be_another(stranger, 5);
     assert_false(be_accepted_with(stranger, FRAME_FEATURE_SELECTIVE)->checked);
@@ -70,9 +68,8 @@ static void core_begin_checksums__if_both_offer_them(void **state)
 }
 
 /** A seal says more. */
-static void core_begin_checksums__not_where_frames_are_sealed(void **state)
+STRANGER_TEST(core_begin_checksums__not_where_frames_are_sealed)
 {
-    struct stranger *stranger = *state;
     const struct core_peer *peer =
         be_accepted_with(stranger, CHECKING | FRAME_FEATURE_SEAL | FRAME_FEATURE_SEAL_WANTED);
 
@@ -80,10 +77,9 @@ static void core_begin_checksums__not_where_frames_are_sealed(void **state)
     assert_false(peer->checked);
 }
 
-static void core_write_checksums__of_all_that_is_said(void **state)
+STRANGER_TEST(core_write_checksums__of_all_that_is_said)
 {
     static uint8_t text[4000];
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_with(stranger, CHECKING);
     unsigned said = 0;
 
@@ -98,7 +94,7 @@ static void core_write_checksums__of_all_that_is_said(void **state)
     assert_true(said >= 3);
 }
 
-static void core_write_checksums__does_not_look_at_data_that_needs_none(void **state)
+TEST(core_write_checksums__does_not_look_at_data_that_needs_none)
 {
     const struct lane lane = {.needs_checksum = false};
     struct frame_data head = frame_encode_data(1, 2, 3);
@@ -107,16 +103,14 @@ static void core_write_checksums__does_not_look_at_data_that_needs_none(void **s
     const struct lane_outgoing frames[] = {{.head = (uint8_t *)&head, .head_bytes = sizeof head},
                                            {.head = NULL, .head_bytes = sizeof head}};
 
-    (void)state;
     core_write_checksums(&lane, frames, 2);
     assert_memory_equal(&head, &before, sizeof head);
 }
 
 /** An endpoint that is older sees nothing of it. */
-static void core_write_checksums__not_to_one_who_does_not_know_them(void **state)
+STRANGER_TEST(core_write_checksums__not_to_one_who_does_not_know_them)
 {
     static uint8_t text[4000];
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, text, sizeof text, NULL), 0);
@@ -128,7 +122,7 @@ static void core_write_checksums__not_to_one_who_does_not_know_them(void **state
 }
 
 /** Whatever bit it is, nothing comes of the frame but a count, and a name for the link. */
-static void core_receive_frame__damaged_ones_are_dropped(void **state)
+TEST_AROUND(core_receive_frame__damaged_ones_are_dropped, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_with(stranger, CHECKING);
@@ -164,9 +158,8 @@ static void core_receive_frame__damaged_ones_are_dropped(void **state)
 }
 
 /** That there is a checksum is said by a bit, too. */
-static void core_receive_frame__without_a_checksum(void **state)
+STRANGER_TEST(core_receive_frame__without_a_checksum)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_with(stranger, CHECKING);
 
     open_connection(stranger, peer);
@@ -178,7 +171,7 @@ static void core_receive_frame__without_a_checksum(void **state)
 }
 
 /** What refuses a frame that had a checksum has one, or was damaged. */
-static void core_receive_reset__without_a_checksum(void **state)
+TEST_AROUND(core_receive_reset__without_a_checksum, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_with(stranger, CHECKING);
@@ -202,9 +195,8 @@ static void core_receive_reset__without_a_checksum(void **state)
 }
 
 /** One that refuses a frame with a checksum: whoever has sent that knows them. */
-static void control_send_reset__with_a_checksum(void **state)
+STRANGER_TEST(control_send_reset__with_a_checksum)
 {
-    struct stranger *stranger = *state;
     uint8_t frame[100];
 
     stranger->core_key = 12345;
@@ -220,28 +212,10 @@ static void control_send_reset__with_a_checksum(void **state)
 }
 
 /** DATA is as long as without, so less is in it; other frames have room for it anyway. */
-static void lengths_begin__room_for_the_checksum_of_data(void **state)
+TEST_AROUND(lengths_begin__room_for_the_checksum_of_data, stranger_setup, stranger_teardown)
 {
     const struct core_peer *peer = be_accepted_with(*state, CHECKING);
 
     assert_int_equal(peer->message.data_bytes, 1500 - 4);
     assert_int_equal(peer->message.frame_bytes, 1500);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_begin_checksums__if_both_offer_them),
-        STRANGER_TEST(core_begin_checksums__not_where_frames_are_sealed),
-        STRANGER_TEST(core_write_checksums__of_all_that_is_said),
-        cmocka_unit_test(core_write_checksums__does_not_look_at_data_that_needs_none),
-        STRANGER_TEST(core_write_checksums__not_to_one_who_does_not_know_them),
-        STRANGER_TEST(core_receive_frame__damaged_ones_are_dropped),
-        STRANGER_TEST(core_receive_frame__without_a_checksum),
-        STRANGER_TEST(core_receive_reset__without_a_checksum),
-        STRANGER_TEST(control_send_reset__with_a_checksum),
-        STRANGER_TEST(lengths_begin__room_for_the_checksum_of_data),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

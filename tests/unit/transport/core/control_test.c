@@ -11,9 +11,8 @@ static struct core_peer *known(struct stranger *stranger)
     return peer;
 }
 
-static void control_send_connect__says_who_and_whom(void **state)
+STRANGER_TEST(control_send_connect__says_who_and_whom)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = known(stranger);
 
     peer->first_credit = 9;
@@ -41,9 +40,8 @@ static void control_send_connect__says_who_and_whom(void **state)
 }
 
 /** It arrives only where such frames do. */
-static void control_send_connect__is_as_long_as_it_promises(void **state)
+STRANGER_TEST(control_send_connect__is_as_long_as_it_promises)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = known(stranger);
 
     control_send_connect(stranger->core, peer, 0, PATHS_ANY_MTU);
@@ -67,9 +65,8 @@ static struct core_peer *agreed_on(struct stranger *stranger, uint32_t bytes)
     return peer;
 }
 
-static void control_send_accept__is_as_long_as_what_follows(void **state)
+STRANGER_TEST(control_send_accept__is_as_long_as_what_follows)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = agreed_on(stranger, 1300);
 
     control_send_accept(stranger->core, peer, 0, 1500);
@@ -79,9 +76,8 @@ static void control_send_accept__is_as_long_as_what_follows(void **state)
 }
 
 /** Whoever has asked may not be who the address belongs to. */
-static void control_send_accept__is_no_longer_than_what_asked(void **state)
+STRANGER_TEST(control_send_accept__is_no_longer_than_what_asked)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = agreed_on(stranger, 1300);
 
     control_send_accept(stranger->core, peer, 0, 1290);
@@ -96,9 +92,8 @@ static void control_send_accept__is_no_longer_than_what_asked(void **state)
     assert_int_equal(stranger->heard_bytes, 1500);
 }
 
-static void control_send_accept__echoes_the_key(void **state)
+STRANGER_TEST(control_send_accept__echoes_the_key)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = agreed_on(stranger, 1500);
 
     control_send_accept(stranger->core, peer, 0, 1500);
@@ -109,10 +104,8 @@ static void control_send_accept__echoes_the_key(void **state)
     assert_int_equal(stranger->core->counters.sent[FRAME_ACCEPT], 1);
 }
 
-static void control_send_connect__go_back_n_does_not_offer_to_keep(void **state)
+STRANGER_TEST(control_send_connect__go_back_n_does_not_offer_to_keep)
 {
-    struct stranger *stranger = *state;
-
     stranger->core->options.go_back_n = true;
     control_send_connect(stranger->core, known(stranger), 0, PATHS_ANY_MTU);
     pass(stranger, 1000000);
@@ -120,9 +113,8 @@ static void control_send_connect__go_back_n_does_not_offer_to_keep(void **state)
                      FRAME_FEATURE_REMOTE | FRAME_FEATURE_SEAL | FRAME_FEATURE_CHECKSUM);
 }
 
-static void control_send_ack__carries_acknowledgement_and_credit(void **state)
+STRANGER_TEST(control_send_ack__carries_acknowledgement_and_credit)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
 
     peer->message.flow.expected = peer->message.flow.seen = 3;
@@ -139,9 +131,8 @@ static void control_send_ack__carries_acknowledgement_and_credit(void **state)
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
 
-static void control_send_ack__of_a_gap_is_sack(void **state)
+STRANGER_TEST(control_send_ack__of_a_gap_is_sack)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
 
     peer->message.flow.seen = 3;
@@ -158,9 +149,8 @@ static void control_send_ack__of_a_gap_is_sack(void **state)
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 0);
 }
 
-static void control_send_probe__names_the_next_new_frame(void **state)
+STRANGER_TEST(control_send_probe__names_the_next_new_frame)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
 
     for (unsigned i = 0; i < 2; i++) {
@@ -176,9 +166,8 @@ static void control_send_probe__names_the_next_new_frame(void **state)
     assert_int_equal(stranger->core->counters.sent[FRAME_PROBE], 1);
 }
 
-static void control_send_close__with_the_last_acknowledgement(void **state)
+STRANGER_TEST(control_send_close__with_the_last_acknowledgement)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     const struct frame_eager eager = {.tag = to_le64(1)};
 
@@ -189,9 +178,8 @@ static void control_send_close__with_the_last_acknowledgement(void **state)
     assert_int_equal(hear_type(stranger, FRAME_CLOSE)->acknowledgement, 1);
 }
 
-static void control_send_reset__echoes_what_it_refuses(void **state)
+STRANGER_TEST(control_send_reset__echoes_what_it_refuses)
 {
-    struct stranger *stranger = *state;
     const struct frame refused = {.type = FRAME_ACK, .key = 0x99, .source = 5};
     struct frame_connect body = connect_body(stranger);
     const struct frame connect = {.type = FRAME_CONNECT, .connect = &body, .source = 6};
@@ -211,9 +199,8 @@ static void control_send_reset__echoes_what_it_refuses(void **state)
     assert_int_equal(from_le32(frame->reset->reason), FRAME_RESET_FULL);
 }
 
-static void control_send_reset__no_more_than_so_many_in_a_second(void **state)
+STRANGER_TEST(control_send_reset__no_more_than_so_many_in_a_second)
 {
-    struct stranger *stranger = *state;
     const struct frame refused = {.type = FRAME_ACK};
     const struct core_counters *counters = &stranger->core->counters;
 
@@ -227,24 +214,4 @@ static void control_send_reset__no_more_than_so_many_in_a_second(void **state)
     control_send_reset(stranger->core, &refused, &(struct arrival){.address = sim_address(1, 0)},
                        FRAME_RESET_UNKNOWN, 8 * UINT64_C(1000000000));
     assert_int_equal(counters->sent[FRAME_RESET], ENDPOINT_RESETS_PER_SECOND + 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(control_send_connect__says_who_and_whom),
-        STRANGER_TEST(control_send_connect__is_as_long_as_it_promises),
-        STRANGER_TEST(control_send_accept__is_as_long_as_what_follows),
-        STRANGER_TEST(control_send_accept__is_no_longer_than_what_asked),
-        STRANGER_TEST(control_send_accept__echoes_the_key),
-        STRANGER_TEST(control_send_connect__go_back_n_does_not_offer_to_keep),
-        STRANGER_TEST(control_send_ack__carries_acknowledgement_and_credit),
-        STRANGER_TEST(control_send_ack__of_a_gap_is_sack),
-        STRANGER_TEST(control_send_probe__names_the_next_new_frame),
-        STRANGER_TEST(control_send_close__with_the_last_acknowledgement),
-        STRANGER_TEST(control_send_reset__echoes_what_it_refuses),
-        STRANGER_TEST(control_send_reset__no_more_than_so_many_in_a_second),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

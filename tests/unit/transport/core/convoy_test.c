@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/convoy.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 #define FAST 0
 #define TRAINS 1
@@ -53,6 +50,8 @@ static int setup(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, NULL)
+
 /** Sends the first `count` frames as core_wire_send() does. @return the lane. */
 static unsigned dispatch(struct fixture *fixture, unsigned count)
 {
@@ -85,17 +84,13 @@ static void acknowledge(struct fixture *fixture, unsigned transmissions)
     acknowledge_of(fixture, TRAINS, transmissions);
 }
 
-static void convoy_find__the_lane_that_takes_trains(void **state)
+FIXTURE_TEST(convoy_find__the_lane_that_takes_trains)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(fixture->convoy.trains.lane, TRAINS);
 }
 
-static void convoy_find__none_if_it_is_down_or_not_needed(void **state)
+FIXTURE_TEST(convoy_find__none_if_it_is_down_or_not_needed)
 {
-    struct fixture *fixture = *state;
-
     fixture->all.down[TRAINS] = true;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
     assert_false(convoy_exists(&fixture->convoy));
@@ -109,45 +104,36 @@ static void convoy_find__none_if_it_is_down_or_not_needed(void **state)
     assert_false(convoy_exists(&fixture->convoy));
 }
 
-static void convoy_choose__bursts_of_one_length(void **state)
+FIXTURE_TEST(convoy_choose__bursts_of_one_length)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN - 1), FAST);
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), TRAINS);
 }
 
-static void convoy_choose__bursts_that_are_configured(void **state)
+FIXTURE_TEST(convoy_choose__bursts_that_are_configured)
 {
-    struct fixture *fixture = *state;
-
     convoy_init(&fixture->convoy, FRAMES - 1);
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
     assert_int_equal(dispatch(fixture, FRAMES - 2), FAST);
     assert_int_equal(dispatch(fixture, FRAMES - 1), TRAINS);
 }
 
-static void convoy_choose__the_last_frame_may_be_shorter(void **state)
+FIXTURE_TEST(convoy_choose__the_last_frame_may_be_shorter)
 {
-    struct fixture *fixture = *state;
-
     fixture->frames[CONVOY_FRAMES_MIN - 1].payload_bytes = 10;
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), TRAINS);
 }
 
-static void convoy_choose__not_for_frames_of_all_lengths(void **state)
+FIXTURE_TEST(convoy_choose__not_for_frames_of_all_lengths)
 {
-    struct fixture *fixture = *state;
-
     for (unsigned i = 0; i < FRAMES; i++) {
         fixture->frames[i].payload_bytes = i % 2 == 0 ? 10 : 1000;
     }
     assert_int_equal(dispatch(fixture, FRAMES), FAST);
 }
 
-static void convoy_shorter__only_a_little(void **state)
+FIXTURE_TEST(convoy_shorter__only_a_little)
 {
-    struct fixture *fixture = *state;
     const struct flow_frame *frames = fixture->frames;
 
     assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), 0);
@@ -159,10 +145,8 @@ static void convoy_shorter__only_a_little(void **state)
 }
 
 /** Messages of several frames, of which the last is a little shorter. */
-static void convoy_choose__frames_of_nearly_one_length(void **state)
+FIXTURE_TEST(convoy_choose__frames_of_nearly_one_length)
 {
-    struct fixture *fixture = *state;
-
     for (unsigned i = 0; i < FRAMES; i++) {
         fixture->frames[i].payload_bytes = i % 2 == 0 ? 1000 : 999;
     }
@@ -174,36 +158,29 @@ static void convoy_choose__frames_of_nearly_one_length(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), FAST);
 }
 
-static void convoy_choose__what_follows_does_not_overtake(void **state)
+FIXTURE_TEST(convoy_choose__what_follows_does_not_overtake)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
     assert_int_equal(dispatch(fixture, 1), TRAINS);
     acknowledge(fixture, 1);
     assert_int_equal(dispatch(fixture, 1), FAST);
 }
 
-static void convoy_choose__what_is_sent_again_takes_the_fast_lane(void **state)
+FIXTURE_TEST(convoy_choose__what_is_sent_again_takes_the_fast_lane)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
     fixture->frames[0].transmissions = 1;
     assert_int_equal(dispatch(fixture, FRAMES), FAST);
 }
 
-static void convoy_choose__not_with_go_back_n(void **state)
+FIXTURE_TEST(convoy_choose__not_with_go_back_n)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     assert_int_equal(dispatch(fixture, FRAMES), FAST);
 }
 
-static void convoy_choose__not_for_ever_if_nothing_arrives(void **state)
+FIXTURE_TEST(convoy_choose__not_for_ever_if_nothing_arrives)
 {
-    struct fixture *fixture = *state;
     unsigned by_convoy = 0;
 
     for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
@@ -229,10 +206,8 @@ static void add_cutter(struct fixture *fixture)
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
 }
 
-static void convoy_find__a_lane_that_cuts_too(void **state)
+FIXTURE_TEST(convoy_find__a_lane_that_cuts_too)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(fixture->convoy.cut.lane, PATH_NONE);
     assert_false(convoy_gathers(&fixture->convoy));
     add_cutter(fixture);
@@ -245,9 +220,8 @@ static void convoy_find__a_lane_that_cuts_too(void **state)
     assert_int_equal(fixture->convoy.trains.lane, TRAINS);
 }
 
-static void convoy_way__of_each_lane(void **state)
+FIXTURE_TEST(convoy_way__of_each_lane)
 {
-    struct fixture *fixture = *state;
     const struct convoy *convoy = &fixture->convoy;
 
     add_cutter(fixture);
@@ -262,10 +236,8 @@ static void convoy_way__of_each_lane(void **state)
     assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_CUT), PATH_NONE);
 }
 
-static void convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths(void **state)
+FIXTURE_TEST(convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths)
 {
-    struct fixture *fixture = *state;
-
     fixture->frames[0].payload_bytes = 900;
     for (unsigned i = 1; i < CONVOY_FRAMES_MIN; i++) {
         frame_encode(fixture->heads[i], &(struct frame_fields){.type = FRAME_FRAGMENT});
@@ -291,10 +263,8 @@ static unsigned lose(struct fixture *fixture, unsigned bursts, unsigned dead)
     return by_dead;
 }
 
-static void convoy_choose__trains_if_nothing_that_is_cut_arrives(void **state)
+FIXTURE_TEST(convoy_choose__trains_if_nothing_that_is_cut_arrives)
 {
-    struct fixture *fixture = *state;
-
     add_cutter(fixture);
     assert_int_equal(lose(fixture, CONVOY_LOST_MAX, CUTS), CONVOY_LOST_MAX);
     assert_false(convoy_gathers(&fixture->convoy));
@@ -312,10 +282,8 @@ static void convoy_choose__trains_if_nothing_that_is_cut_arrives(void **state)
 }
 
 /** What arrives as trains says nothing of what is cut. */
-static void convoy_choose__a_dead_lane_beside_one_that_works(void **state)
+FIXTURE_TEST(convoy_choose__a_dead_lane_beside_one_that_works)
 {
-    struct fixture *fixture = *state;
-
     add_cutter(fixture);
     for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
         assert_int_equal(dispatch(fixture, FRAMES), CUTS);
@@ -326,10 +294,8 @@ static void convoy_choose__a_dead_lane_beside_one_that_works(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
 }
 
-static void convoy_choose__what_is_cut_if_no_train_arrives(void **state)
+FIXTURE_TEST(convoy_choose__what_is_cut_if_no_train_arrives)
 {
-    struct fixture *fixture = *state;
-
     add_cutter(fixture);
     for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
         acknowledge_of(fixture, TRAINS, 2);
@@ -339,10 +305,8 @@ static void convoy_choose__what_is_cut_if_no_train_arrives(void **state)
     }
 }
 
-static void convoy_choose__neither_if_nothing_arrives_by_either(void **state)
+FIXTURE_TEST(convoy_choose__neither_if_nothing_arrives_by_either)
 {
-    struct fixture *fixture = *state;
-
     add_cutter(fixture);
     for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
         acknowledge_of(fixture, CUTS, 2);
@@ -355,10 +319,8 @@ static void convoy_choose__neither_if_nothing_arrives_by_either(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), CUTS);
 }
 
-static void convoy_find__begins_anew_when_lanes_change(void **state)
+FIXTURE_TEST(convoy_find__begins_anew_when_lanes_change)
 {
-    struct fixture *fixture = *state;
-
     add_cutter(fixture);
     (void)lose(fixture, CONVOY_LOST_MAX, CUTS);
     fixture->all.down[CUTS] = true;
@@ -368,10 +330,8 @@ static void convoy_find__begins_anew_when_lanes_change(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), CUTS);
 }
 
-static void convoy_choose__short_bursts_are_trains_while_much_is_on_its_way(void **state)
+FIXTURE_TEST(convoy_choose__short_bursts_are_trains_while_much_is_on_its_way)
 {
-    struct fixture *fixture = *state;
-
     add_cutter(fixture);
     for (unsigned sent = 0; sent <= CONVOY_CUT_FRAMES_MAX; sent += SHORT) {
         assert_int_equal(dispatch(fixture, SHORT), CUTS);
@@ -386,10 +346,8 @@ static void convoy_choose__short_bursts_are_trains_while_much_is_on_its_way(void
     assert_int_equal(dispatch(fixture, SHORT), CUTS);
 }
 
-static void convoy_choose__a_long_burst_is_cut_whatever_is_on_its_way(void **state)
+FIXTURE_TEST(convoy_choose__a_long_burst_is_cut_whatever_is_on_its_way)
 {
-    struct fixture *fixture = *state;
-
     add_cutter(fixture);
     for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
         assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), CUTS);
@@ -399,10 +357,8 @@ static void convoy_choose__a_long_burst_is_cut_whatever_is_on_its_way(void **sta
 
 /** Each message of several frames costs a lane that cuts a call of its own, and trains have them
  *  together. */
-static void convoy_choose__trains_for_several_messages(void **state)
+FIXTURE_TEST(convoy_choose__trains_for_several_messages)
 {
-    struct fixture *fixture = *state;
-
     add_cutter(fixture);
     for (unsigned i = 1; i < FRAMES; i++) {
         frame_encode(fixture->heads[i], &(struct frame_fields){.type = FRAME_FRAGMENT});
@@ -416,10 +372,8 @@ static void convoy_choose__trains_for_several_messages(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), CUTS);
 }
 
-static void convoy_choose__a_lane_that_cuts_alone_has_all(void **state)
+FIXTURE_TEST(convoy_choose__a_lane_that_cuts_alone_has_all)
 {
-    struct fixture *fixture = *state;
-
     fixture->all.down[TRAINS] = true;
     add_cutter(fixture);
     for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
@@ -428,10 +382,8 @@ static void convoy_choose__a_lane_that_cuts_alone_has_all(void **state)
 }
 
 /** What the fast lane has lost says nothing of convoys. */
-static void convoy_released__only_what_went_by_convoy(void **state)
+FIXTURE_TEST(convoy_released__only_what_went_by_convoy)
 {
-    struct fixture *fixture = *state;
-
     fixture->frames[0].transmissions = 2;
     for (unsigned i = 0; i < 2 * CONVOY_LOST_MAX; i++) {
         convoy_released(&fixture->convoy, &fixture->frames[0]);
@@ -440,9 +392,8 @@ static void convoy_released__only_what_went_by_convoy(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
 }
 
-static void convoy_waits__for_a_whole_train(void **state)
+FIXTURE_TEST(convoy_waits__for_a_whole_train)
 {
-    struct fixture *fixture = *state;
     struct flow *flow = &fixture->flow;
 
     flow->limit = FLOW_WINDOW_FRAMES;
@@ -466,40 +417,4 @@ static void convoy_waits__for_a_whole_train(void **state)
     convoy_init(&fixture->convoy, CONVOY_FRAMES_MIN);
     assert_false(convoy_has_trains(&fixture->convoy));
     assert_false(convoy_waits(&fixture->convoy, flow));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(convoy_find__the_lane_that_takes_trains, setup),
-        cmocka_unit_test_setup(convoy_find__none_if_it_is_down_or_not_needed, setup),
-        cmocka_unit_test_setup(convoy_choose__bursts_of_one_length, setup),
-        cmocka_unit_test_setup(convoy_choose__bursts_that_are_configured, setup),
-        cmocka_unit_test_setup(convoy_choose__the_last_frame_may_be_shorter, setup),
-        cmocka_unit_test_setup(convoy_choose__not_for_frames_of_all_lengths, setup),
-        cmocka_unit_test_setup(convoy_shorter__only_a_little, setup),
-        cmocka_unit_test_setup(convoy_choose__frames_of_nearly_one_length, setup),
-        cmocka_unit_test_setup(convoy_choose__what_follows_does_not_overtake, setup),
-        cmocka_unit_test_setup(convoy_choose__what_is_sent_again_takes_the_fast_lane, setup),
-        cmocka_unit_test_setup(convoy_choose__not_with_go_back_n, setup),
-        cmocka_unit_test_setup(convoy_choose__not_for_ever_if_nothing_arrives, setup),
-        cmocka_unit_test_setup(convoy_find__a_lane_that_cuts_too, setup),
-        cmocka_unit_test_setup(convoy_way__of_each_lane, setup),
-        cmocka_unit_test_setup(convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths,
-                               setup),
-        cmocka_unit_test_setup(convoy_choose__trains_if_nothing_that_is_cut_arrives, setup),
-        cmocka_unit_test_setup(convoy_choose__a_dead_lane_beside_one_that_works, setup),
-        cmocka_unit_test_setup(convoy_choose__what_is_cut_if_no_train_arrives, setup),
-        cmocka_unit_test_setup(convoy_choose__neither_if_nothing_arrives_by_either, setup),
-        cmocka_unit_test_setup(convoy_choose__short_bursts_are_trains_while_much_is_on_its_way,
-                               setup),
-        cmocka_unit_test_setup(convoy_choose__a_long_burst_is_cut_whatever_is_on_its_way, setup),
-        cmocka_unit_test_setup(convoy_choose__trains_for_several_messages, setup),
-        cmocka_unit_test_setup(convoy_choose__a_lane_that_cuts_alone_has_all, setup),
-        cmocka_unit_test_setup(convoy_released__only_what_went_by_convoy, setup),
-        cmocka_unit_test_setup(convoy_find__begins_anew_when_lanes_change, setup),
-        cmocka_unit_test_setup(convoy_waits__for_a_whole_train, setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 
 /* ---- peers --------------------------------------------------------------------------------- */
 
-static void core_peer_add__same_address_same_peer(void **state)
+STRANGER_TEST(core_peer_add__same_address_same_peer)
 {
-    struct stranger *stranger = *state;
     struct core_peer *first = NULL;
     struct core_peer *second = NULL;
 
@@ -19,9 +18,8 @@ static void core_peer_add__same_address_same_peer(void **state)
     assert_null(core_peer_at(stranger->core, 1));
 }
 
-static void core_peer_add__addresses_it_cannot_use(void **state)
+STRANGER_TEST(core_peer_add__addresses_it_cannot_use)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
     struct beowire_address address = {{0}};
 
@@ -38,9 +36,8 @@ static void core_peer_add__addresses_it_cannot_use(void **state)
     assert_int_equal(core_peer_add(stranger->core, &address, &peer), -EINVAL);
 }
 
-static void core_peer_add__more_than_ordered(void **state)
+STRANGER_TEST(core_peer_add__more_than_ordered)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
     struct beowire_address address = stranger->address;
 
@@ -53,9 +50,8 @@ static void core_peer_add__more_than_ordered(void **state)
 
 /* ---- connecting ---------------------------------------------------------------------------- */
 
-static void core_service__asks_when_there_is_something_to_send(void **state)
+STRANGER_TEST(core_service__asks_when_there_is_something_to_send)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
     struct beowire_completion done;
 
@@ -80,9 +76,8 @@ static void core_service__asks_when_there_is_something_to_send(void **state)
     assert_int_equal(completed(stranger).status, 0);
 }
 
-static void core_service__asks_again(void **state)
+STRANGER_TEST(core_service__asks_again)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
 
     assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
@@ -126,10 +121,8 @@ static void ask_in_vain(struct stranger *stranger, uint16_t asked)
 
 /** What arrives is what its frames will be like; a longer CONNECT that follows changes nothing, and
  *  nor does a shorter one, which was on its way behind it. */
-static void core_service__answers_the_first_that_arrives(void **state)
+STRANGER_TEST(core_service__answers_the_first_that_arrives)
 {
-    struct stranger *stranger = *state;
-
     ask_and_hear(stranger, 1420, 1420);
     ask_and_hear(stranger, 1500, 1420);
     ask_in_vain(stranger, 1228);
@@ -137,7 +130,7 @@ static void core_service__answers_the_first_that_arrives(void **state)
 }
 
 /** The way back may drop what the way there does not. */
-static void core_service__answers_that_do_not_arrive_get_shorter(void **state)
+TEST_AROUND(core_service__answers_that_do_not_arrive_get_shorter, stranger_setup, stranger_teardown)
 {
     for (unsigned i = 0; i < CONNECTION_LONG_ACCEPTS; i++) {
         ask_and_hear(*state, 1500, 1500);
@@ -148,7 +141,7 @@ static void core_service__answers_that_do_not_arrive_get_shorter(void **state)
 }
 
 /** What was long did arrive once, and does not any more. */
-static void core_service__questions_that_stay_short_are_answered(void **state)
+TEST_AROUND(core_service__questions_that_stay_short_are_answered, stranger_setup, stranger_teardown)
 {
     ask_and_hear(*state, 1500, 1500);
     for (unsigned i = 1; i < CONNECTION_LONG_ACCEPTS; i++) {
@@ -158,10 +151,9 @@ static void core_service__questions_that_stay_short_are_answered(void **state)
 }
 
 /** Each, if what answers it is no longer. */
-static void core_service__answers_each_question(void **state)
+STRANGER_TEST(core_service__answers_each_question)
 {
     static const uint16_t lengths[] = {1420, 1500, 1228};
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
 
     for (unsigned i = 0; i < 3; i++) {
@@ -177,9 +169,8 @@ static void core_service__answers_each_question(void **state)
 }
 
 /** Both have asked: this one has opened by the other's CONNECT, and the other by a shorter one. */
-static void core_service__an_answer_to_an_open_connection_may_be_shorter(void **state)
+STRANGER_TEST(core_service__an_answer_to_an_open_connection_may_be_shorter)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
     struct frame_connect body = connect_body(stranger);
 
@@ -199,9 +190,8 @@ static void core_service__an_answer_to_an_open_connection_may_be_shorter(void **
 
 #define JOB UINT64_C(0x100000002)
 
-static void core_receive__connect_of_another_job_is_refused(void **state)
+STRANGER_TEST(core_receive__connect_of_another_job_is_refused)
 {
-    struct stranger *stranger = *state;
     const uint64_t others[] = {0, 2, UINT64_C(0x100000000)};
 
     stranger->core->options.job_key = JOB;
@@ -222,7 +212,7 @@ static void core_receive__connect_of_another_job_is_refused(void **state)
     assert_true(from_le64(hear_type(stranger, FRAME_ACCEPT)->connect->job_key) == JOB);
 }
 
-static void core_receive__accept_of_another_job_does_not_count(void **state)
+TEST_AROUND(core_receive__accept_of_another_job_does_not_count, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
@@ -243,13 +233,12 @@ static void core_receive__accept_of_another_job_does_not_count(void **state)
 }
 
 /** Both ask, at once. */
-static void core_service__to_an_endpoint_of_another_job(void **state)
+TEST(core_service__to_an_endpoint_of_another_job)
 {
     struct cluster *cluster = calloc(1, sizeof *cluster);
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct beowire_completion done;
 
-    (void)state;
     assert_non_null(cluster);
     cluster_open(cluster, &wire);
     for (uint32_t i = 0; i < 2; i++) {
@@ -276,9 +265,8 @@ static void core_service__to_an_endpoint_of_another_job(void **state)
 
 /* ---- frames -------------------------------------------------------------------------------- */
 
-static void core_timers__probe_and_send_again(void **state)
+STRANGER_TEST(core_timers__probe_and_send_again)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
@@ -300,9 +288,8 @@ static void core_timers__probe_and_send_again(void **state)
     assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
 }
 
-static void core_timers__lane_that_was_busy_is_tried_again_soon(void **state)
+STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
 
@@ -317,9 +304,8 @@ static void core_timers__lane_that_was_busy_is_tried_again_soon(void **state)
 }
 
 /** Other peers may have them: nothing of this one is under way that would bring it its turn. */
-static void core_timers__frames_that_were_used_up_are_looked_for_again(void **state)
+STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     struct frame_pool *pool = &stranger->core->messages.frames;
     struct flow_frame *taken = NULL;
@@ -342,9 +328,8 @@ static void core_timers__frames_that_were_used_up_are_looked_for_again(void **st
 }
 
 /** Messages go only to who shows that it is there: who has its port now gets questions. */
-static void core_service__a_peer_that_falls_silent(void **state)
+STRANGER_TEST(core_service__a_peer_that_falls_silent)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
@@ -363,10 +348,8 @@ static void core_service__a_peer_that_falls_silent(void **state)
     (void)hear_type(stranger, FRAME_EAGER);
 }
 
-static void core_acknowledge__at_once(void **state)
+STRANGER_TEST(core_acknowledge__at_once)
 {
-    struct stranger *stranger = *state;
-
     (void)be_accepted(stranger);
     say_eager(stranger, 1, "a", 1);
     pass(stranger, 21000);
@@ -379,9 +362,8 @@ static void core_acknowledge__at_once(void **state)
     assert_false(hear(stranger));
 }
 
-static void core_say_goodbye__to_connected_peers_only(void **state)
+STRANGER_TEST(core_say_goodbye__to_connected_peers_only)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
     const struct beowire_address address = address_of_another(&stranger->address, 1);
 
@@ -395,10 +377,8 @@ static void core_say_goodbye__to_connected_peers_only(void **state)
     assert_false(hear(stranger));
 }
 
-static void core_say_goodbye__until_it_is_answered(void **state)
+STRANGER_TEST(core_say_goodbye__until_it_is_answered)
 {
-    struct stranger *stranger = *state;
-
     (void)be_accepted(stranger);
     assert_true(core_say_goodbye(stranger->core));
     assert_true(core_say_goodbye(stranger->core));
@@ -412,9 +392,8 @@ static void core_say_goodbye__until_it_is_answered(void **state)
     assert_false(hear(stranger)); /* an answer is not answered */
 }
 
-static void core_leave__who_asks_is_told(void **state)
+STRANGER_TEST(core_leave__who_asks_is_told)
 {
-    struct stranger *stranger = *state;
     const struct frame_probe probe = {.number = to_le32(1)};
 
     (void)be_accepted(stranger);
@@ -428,9 +407,8 @@ static void core_leave__who_asks_is_told(void **state)
 }
 
 /** As long as a frame that says so has not left, what was received might be taken for lost. */
-static void core_leave__not_before_what_was_answered(void **state)
+STRANGER_TEST(core_leave__not_before_what_was_answered)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
 
@@ -444,34 +422,4 @@ static void core_leave__not_before_what_was_answered(void **state)
     round_trip(stranger);
     assert_int_equal(hear_type(stranger, FRAME_ACK)->flags, 0);
     (void)hear_type(stranger, FRAME_EAGER);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_peer_add__same_address_same_peer),
-        STRANGER_TEST(core_peer_add__addresses_it_cannot_use),
-        STRANGER_TEST(core_peer_add__more_than_ordered),
-        STRANGER_TEST(core_service__asks_when_there_is_something_to_send),
-        STRANGER_TEST(core_service__asks_again),
-        STRANGER_TEST(core_service__answers_the_first_that_arrives),
-        STRANGER_TEST(core_service__answers_that_do_not_arrive_get_shorter),
-        STRANGER_TEST(core_service__questions_that_stay_short_are_answered),
-        STRANGER_TEST(core_service__answers_each_question),
-        STRANGER_TEST(core_service__an_answer_to_an_open_connection_may_be_shorter),
-        STRANGER_TEST(core_receive__connect_of_another_job_is_refused),
-        STRANGER_TEST(core_receive__accept_of_another_job_does_not_count),
-        cmocka_unit_test(core_service__to_an_endpoint_of_another_job),
-        STRANGER_TEST(core_timers__probe_and_send_again),
-        STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
-        STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),
-        STRANGER_TEST(core_service__a_peer_that_falls_silent),
-        STRANGER_TEST(core_acknowledge__at_once),
-        STRANGER_TEST(core_say_goodbye__to_connected_peers_only),
-        STRANGER_TEST(core_say_goodbye__until_it_is_answered),
-        STRANGER_TEST(core_leave__who_asks_is_told),
-        STRANGER_TEST(core_leave__not_before_what_was_answered),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/counters.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /** A core with two peers, all counters 0. */
 struct fixture {
@@ -40,6 +37,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
+
 static uint64_t value_of(const struct fixture *fixture, const char *wanted)
 {
     for (unsigned i = 0; i < counters_count(); i++) {
@@ -52,9 +51,8 @@ static uint64_t value_of(const struct fixture *fixture, const char *wanted)
 }
 
 /** A type that is added is counted by name. */
-static void counters_read__of_every_type(void **state)
+FIXTURE_TEST(counters_read__of_every_type)
 {
-    const struct fixture *fixture = *state;
     char name[64];
 
     for (unsigned type = 0; type < FRAME_TYPES; type++) {
@@ -67,10 +65,8 @@ static void counters_read__of_every_type(void **state)
     }
 }
 
-static void counters_name__each_once(void **state)
+FIXTURE_TEST(counters_name__each_once)
 {
-    const struct fixture *fixture = *state;
-
     assert_true(counters_count() > 30);
     for (unsigned i = 0; i < counters_count(); i++) {
         assert_int_equal(counters_read(&fixture->core, i), 0);
@@ -80,10 +76,8 @@ static void counters_name__each_once(void **state)
     }
 }
 
-static void counters_read__reads_its_own_place(void **state)
+FIXTURE_TEST(counters_read__reads_its_own_place)
 {
-    struct fixture *fixture = *state;
-
     fixture->lane.sent_frames = 1;
     fixture->lane.dropped_frames = 2;
     fixture->core.counters.dropped_key = 3;
@@ -96,9 +90,8 @@ static void counters_read__reads_its_own_place(void **state)
     assert_int_equal(value_of(fixture, "message_truncated"), 5);
 }
 
-static void counters_read__of_lanes_by_kind(void **state)
+FIXTURE_TEST(counters_read__of_lanes_by_kind)
 {
-    struct fixture *fixture = *state;
     struct path_lanes *lanes = &fixture->core.options.lanes;
 
     fixture->lane.kind = LANE_UDP;
@@ -109,9 +102,8 @@ static void counters_read__of_lanes_by_kind(void **state)
     assert_int_equal(value_of(fixture, "lanes_shm"), 0);
 }
 
-static void counters_read__bytes_by_kind_of_lane(void **state)
+FIXTURE_TEST(counters_read__bytes_by_kind_of_lane)
 {
-    struct fixture *fixture = *state;
     struct lane other = {.kind = LANE_TSO, .sent_bytes = 70};
     struct path_lanes *lanes = &fixture->core.options.lanes;
 
@@ -126,24 +118,9 @@ static void counters_read__bytes_by_kind_of_lane(void **state)
     assert_int_equal(value_of(fixture, "sent_by_shm"), 0);
 }
 
-static void counters_read__of_flows_is_the_sum(void **state)
+FIXTURE_TEST(counters_read__of_flows_is_the_sum)
 {
-    struct fixture *fixture = *state;
-
     fixture->peers[0].message.flow.retransmitted_frames = 5;
     fixture->peers[1].message.flow.retransmitted_frames = 7;
     assert_int_equal(value_of(fixture, "flow_retransmitted_frames"), 12);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(counters_read__of_every_type),         TEST(counters_name__each_once),
-        TEST(counters_read__reads_its_own_place),   TEST(counters_read__of_lanes_by_kind),
-        TEST(counters_read__bytes_by_kind_of_lane), TEST(counters_read__of_flows_is_the_sum),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

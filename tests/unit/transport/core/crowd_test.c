@@ -2,12 +2,9 @@
 #include "core/crowd.h"
 
 #include "tuning.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 #define MILLISECOND UINT64_C(1000000)
 #define BEGIN_NS (1000 * MILLISECOND)
@@ -40,23 +37,21 @@ static struct crowd crowded(void)
     return crowd;
 }
 
-static void crowd_look__nobody_is_there(void **state)
+TEST(crowd_look__nobody_is_there)
 {
     struct crowd crowd = {0};
     enum crowd_advice advice = CROWD_SLEEP;
 
-    (void)state;
     assert_false(crowd_is_there(&crowd));
     assert_int_equal(look_on(&crowd, BEGIN_NS, 200, 1000, &advice), 0);
     assert_int_equal(advice, CROWD_POLL);
 }
 
-static void crowd_look__yields_when_nothing_has_come_for_a_while(void **state)
+TEST(crowd_look__yields_when_nothing_has_come_for_a_while)
 {
     struct crowd crowd = crowded();
     enum crowd_advice advice = CROWD_POLL;
 
-    (void)state;
     assert_true(crowd_is_there(&crowd));
     uint64_t at_ns = look_on(&crowd, BEGIN_NS, 200, 100, &advice);
     assert_int_equal(advice, CROWD_YIELD);
@@ -65,11 +60,10 @@ static void crowd_look__yields_when_nothing_has_come_for_a_while(void **state)
 }
 
 /** Something came at each second look: those before it do not count. */
-static void crowd_look__of_polls_that_find_something(void **state)
+TEST(crowd_look__of_polls_that_find_something)
 {
     struct crowd crowd = crowded();
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++) {
         unsigned idle_polls = i % 2 == 0 ? 1 : 1 + POLLS_PER_CROWDED_LOOK;
         uint64_t now_ns = BEGIN_NS + i * (POLL_YIELD_AFTER_NS - 1);
@@ -77,22 +71,20 @@ static void crowd_look__of_polls_that_find_something(void **state)
     }
 }
 
-static void crowd_look__forgets(void **state)
+TEST(crowd_look__forgets)
 {
     struct crowd crowd = crowded();
 
-    (void)state;
     assert_int_equal(crowd_look(&crowd, BEGIN_NS + POLL_CROWDED_NS - 1, 1), CROWD_POLL);
     assert_true(crowd_is_there(&crowd));
     assert_int_equal(crowd_look(&crowd, BEGIN_NS + POLL_CROWDED_NS, 5), CROWD_POLL);
     assert_false(crowd_is_there(&crowd));
 }
 
-static void crowd_yielded__others_ran(void **state)
+TEST(crowd_yielded__others_ran)
 {
     struct crowd crowd = crowded();
 
-    (void)state;
     uint64_t late_ns = BEGIN_NS + POLL_CROWDED_NS / 2;
     /* Only what took long enough is worth a question, and only when it is time. */
     assert_false(crowd_yielded(&crowd, late_ns, late_ns + YIELD_TAKEN_NS - 1));
@@ -109,11 +101,10 @@ static uint64_t pause_after(struct crowd *crowd, uint64_t away_ns)
     return crowd->yield_again_ns - (BEGIN_NS + away_ns);
 }
 
-static void crowd_yielded__the_core_was_away_too_long(void **state)
+TEST(crowd_yielded__the_core_was_away_too_long)
 {
     struct crowd crowd = crowded();
 
-    (void)state;
     assert_int_equal(pause_after(&crowd, YIELD_LONG_NS), YIELD_PAUSE_MIN_NS);
     assert_int_equal(pause_after(&crowd, 4 * MILLISECOND), 2 * YIELD_PAUSE_MIN_NS);
     assert_int_equal(pause_after(&crowd, 4 * MILLISECOND), 4 * YIELD_PAUSE_MIN_NS);
@@ -132,12 +123,11 @@ static void crowd_yielded__the_core_was_away_too_long(void **state)
     assert_int_equal(pause_after(&crowd, YIELD_LONG_NS), YIELD_PAUSE_MIN_NS);
 }
 
-static void crowd_look__during_a_pause(void **state)
+TEST(crowd_look__during_a_pause)
 {
     struct crowd crowd = crowded();
     enum crowd_advice advice = CROWD_POLL;
 
-    (void)state;
     (void)crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_LONG_NS);
     uint64_t back_ns = BEGIN_NS + YIELD_LONG_NS;
     /* Quick ones spin, up to the end of the pause, slow ones sleep. */
@@ -152,12 +142,11 @@ static void crowd_look__during_a_pause(void **state)
                     back_ns + POLL_FAR_SLEEP_AFTER_NS + POLLS_PER_CROWDED_LOOK * POLL_FAR_APART_NS);
 }
 
-static void crowd_slept__begins_anew(void **state)
+TEST(crowd_slept__begins_anew)
 {
     struct crowd crowd = crowded();
     uint64_t back_ns = BEGIN_NS + MILLISECOND;
 
-    (void)state;
     crowd.yield_again_ns = UINT64_MAX;
     (void)crowd_look(&crowd, BEGIN_NS, 1);
     crowd_slept(&crowd, back_ns);
@@ -165,20 +154,4 @@ static void crowd_slept__begins_anew(void **state)
     assert_int_equal(crowd_look(&crowd, back_ns + POLL_FAR_SLEEP_AFTER_NS - 1, polls), CROWD_POLL);
     polls += POLLS_PER_CROWDED_LOOK;
     assert_int_equal(crowd_look(&crowd, back_ns + 2 * POLL_FAR_SLEEP_AFTER_NS, polls), CROWD_SLEEP);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crowd_look__nobody_is_there),
-        cmocka_unit_test(crowd_look__yields_when_nothing_has_come_for_a_while),
-        cmocka_unit_test(crowd_look__of_polls_that_find_something),
-        cmocka_unit_test(crowd_look__forgets),
-        cmocka_unit_test(crowd_yielded__others_ran),
-        cmocka_unit_test(crowd_yielded__the_core_was_away_too_long),
-        cmocka_unit_test(crowd_look__during_a_pause),
-        cmocka_unit_test(crowd_slept__begins_anew),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is remembered of a peer that may have ended, and what the application is told. */
 #include "core/core_internal.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define NOW_NS UINT64_C(50000000000)
 
@@ -41,6 +38,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
+
 /** The peer stands still since then, as silence.c finds. */
 static void stand_still(struct fixture *fixture, uint64_t since_ns)
 {
@@ -51,10 +50,8 @@ static void stand_still(struct fixture *fixture, uint64_t since_ns)
     fixture->core.events++;
 }
 
-static void core_doubt__is_made_once(void **state)
+FIXTURE_TEST(core_doubt__is_made_once)
 {
-    struct fixture *fixture = *state;
-
     assert_false(core_is_doubted(&fixture->peer));
     struct doubt *doubt = core_doubt(&fixture->peer);
     assert_non_null(doubt);
@@ -65,9 +62,8 @@ static void core_doubt__is_made_once(void **state)
     assert_true(core_is_doubted(&fixture->peer));
 }
 
-static void core_take_event__stands_still_and_goes_on(void **state)
+FIXTURE_TEST(core_take_event__stands_still_and_goes_on)
 {
-    struct fixture *fixture = *state;
     struct beowire_event event;
 
     assert_false(core_take_event(&fixture->core, &event, NOW_NS));
@@ -85,9 +81,8 @@ static void core_take_event__stands_still_and_goes_on(void **state)
 }
 
 /** What the application has not been told of, and is over, it need not be told. */
-static void core_trust__before_the_application_knew(void **state)
+FIXTURE_TEST(core_trust__before_the_application_knew)
 {
-    struct fixture *fixture = *state;
     struct beowire_event event;
 
     stand_still(fixture, NOW_NS);
@@ -97,9 +92,8 @@ static void core_trust__before_the_application_knew(void **state)
 }
 
 /** Hints may come as quickly as they are sent: what is asked next is asked no sooner. */
-static void core_trust__the_next_question_is_no_sooner(void **state)
+FIXTURE_TEST(core_trust__the_next_question_is_no_sooner)
 {
-    struct fixture *fixture = *state;
     struct doubt *doubt = core_doubt(&fixture->peer);
 
     doubt->suspicion = (struct suspicion){.since_ns = NOW_NS, .ask_at_ns = NOW_NS + 8};
@@ -108,9 +102,8 @@ static void core_trust__the_next_question_is_no_sooner(void **state)
     assert_int_equal(doubt->suspicion.ask_at_ns, NOW_NS + 8);
 }
 
-static void core_end_doubt__nothing_is_told_of_it(void **state)
+FIXTURE_TEST(core_end_doubt__nothing_is_told_of_it)
 {
-    struct fixture *fixture = *state;
     struct beowire_event event;
 
     core_end_doubt(&fixture->core, &fixture->peer); /* there never was one */
@@ -119,19 +112,4 @@ static void core_end_doubt__nothing_is_told_of_it(void **state)
     assert_int_equal(fixture->core.events, 0);
     assert_false(core_is_doubted(&fixture->peer));
     assert_false(core_take_event(&fixture->core, &event, NOW_NS));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(core_doubt__is_made_once),
-        TEST(core_take_event__stands_still_and_goes_on),
-        TEST(core_trust__before_the_application_knew),
-        TEST(core_trust__the_next_question_is_no_sooner),
-        TEST(core_end_doubt__nothing_is_told_of_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

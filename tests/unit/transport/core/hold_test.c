@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/hold.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 #define START_NS UINT64_C(1000000000)
 #define LEAST 8
@@ -43,21 +40,18 @@ static unsigned posts_let_go(uint64_t gap_ns, unsigned most)
     return count;
 }
 
-static void hold_post__the_first_of_a_run_leave_as_they_come(void **state)
+TEST_AROUND(hold_post__the_first_of_a_run_leave_as_they_come, setup, NULL)
 {
-    (void)state;
     assert_int_equal(posts_let_go(100, 1000), LEAST);
 }
 
-static void hold_post__between_pieces_of_work_each_leaves(void **state)
+TEST_AROUND(hold_post__between_pieces_of_work_each_leaves, setup, NULL)
 {
-    (void)state;
     assert_int_equal(posts_let_go(HOLD_GAP_NS + 1, 1000), 1000);
 }
 
-static void hold_post__after_a_gap_it_leaves_and_a_long_run_goes_on(void **state)
+TEST_AROUND(hold_post__after_a_gap_it_leaves_and_a_long_run_goes_on, setup, NULL)
 {
-    (void)state;
     (void)posts_let_go(100, 1000);
     for (unsigned i = 0; i < 1000; i++) {
         (void)post_after(100);
@@ -66,9 +60,8 @@ static void hold_post__after_a_gap_it_leaves_and_a_long_run_goes_on(void **state
     assert_true(post_after(100));
 }
 
-static void hold_post__after_some_gaps_the_run_is_over(void **state)
+TEST_AROUND(hold_post__after_some_gaps_the_run_is_over, setup, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         (void)post_after(100);
     }
@@ -79,9 +72,8 @@ static void hold_post__after_some_gaps_the_run_is_over(void **state)
 }
 
 /** What passes in our calls is not the application's. */
-static void hold_look__takes_no_time(void **state)
+TEST_AROUND(hold_look__takes_no_time, setup, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         bool may = post_after(500);
         assert_int_equal(may, i >= LEAST);
@@ -92,9 +84,8 @@ static void hold_look__takes_no_time(void **state)
     }
 }
 
-static void hold_look__some_in_vain_end_the_run(void **state)
+TEST_AROUND(hold_look__some_in_vain_end_the_run, setup, NULL)
 {
-    (void)state;
     (void)posts_let_go(100, 1000);
     for (unsigned i = 0; i < HOLD_POLLS; i++) {
         assert_false(hold_look(&hold, true, now_ns));
@@ -103,17 +94,15 @@ static void hold_look__some_in_vain_end_the_run(void **state)
     assert_true(hold_look(&hold, true, now_ns));
 }
 
-static void hold_look__after_work_ends_the_run(void **state)
+TEST_AROUND(hold_look__after_work_ends_the_run, setup, NULL)
 {
-    (void)state;
     (void)posts_let_go(100, 1000);
     now_ns += HOLD_GAP_NS + 1;
     assert_true(hold_look(&hold, false, now_ns));
 }
 
-static void hold_look__is_asked_for_no_longer_when_the_run_is_over(void **state)
+TEST_AROUND(hold_look__is_asked_for_no_longer_when_the_run_is_over, setup, NULL)
 {
-    (void)state;
     (void)posts_let_go(100, 1000);
     while (!hold_look(&hold, true, now_ns)) {
         assert_true(hold_may_run(&hold));
@@ -122,9 +111,8 @@ static void hold_look__is_asked_for_no_longer_when_the_run_is_over(void **state)
 }
 
 /** Whoever finds no room tries again, as often as it takes, and is still in its run. */
-static void hold_look__for_room_does_not_end_the_run(void **state)
+TEST_AROUND(hold_look__for_room_does_not_end_the_run, setup, NULL)
 {
-    (void)state;
     (void)posts_let_go(100, 1000);
     (void)hold_post(&hold, now_ns);
     hold_posted(&hold, true, now_ns);
@@ -135,21 +123,19 @@ static void hold_look__for_room_does_not_end_the_run(void **state)
     assert_true(post_after(500));
 }
 
-static void hold_is_over__in_time(void **state)
+TEST_AROUND(hold_is_over__in_time, setup, NULL)
 {
-    (void)state;
     hold.since_ns = now_ns;
     assert_false(hold_is_over(&hold, now_ns + HOLD_NS));
     assert_true(hold_is_over(&hold, now_ns + HOLD_NS + 1));
 }
 
 /** As an application does that sends some, and computes. */
-static void hold_run_ended__late_so_that_longer_runs_leave_as_they_come(void **state)
+TEST_AROUND(hold_run_ended__late_so_that_longer_runs_leave_as_they_come, setup, NULL)
 {
     const unsigned burst = 20;
     unsigned held = 0;
 
-    (void)state;
     for (unsigned burst_at = 0; burst_at < 10; burst_at++) {
         held = 0;
         for (unsigned i = 0; i < burst; i++) {
@@ -162,9 +148,8 @@ static void hold_run_ended__late_so_that_longer_runs_leave_as_they_come(void **s
     assert_int_equal(held, 0);
 }
 
-static void hold_run_ended__in_time_often_enough_it_is_trusted_again(void **state)
+TEST_AROUND(hold_run_ended__in_time_often_enough_it_is_trusted_again, setup, NULL)
 {
-    (void)state;
     hold.run = LEAST;
     hold_run_ended(&hold, true, now_ns + HOLD_LATE_NS + 1);
     assert_int_equal(hold.run_min, 2 * LEAST);
@@ -182,25 +167,22 @@ static void hold_run_ended__in_time_often_enough_it_is_trusted_again(void **stat
     assert_int_equal(hold.run_min, LEAST);
 }
 
-static void hold_run_ended__a_long_run_may_end_a_little_late(void **state)
+TEST_AROUND(hold_run_ended__a_long_run_may_end_a_little_late, setup, NULL)
 {
-    (void)state;
     hold.run = HOLD_RUN_MAX;
     hold_run_ended(&hold, true, now_ns + HOLD_LATE_NS + 1);
     assert_int_equal(hold.run_min, LEAST);
 }
 
-static void hold_run_ended__late_is_no_harm_if_nothing_was_held(void **state)
+TEST_AROUND(hold_run_ended__late_is_no_harm_if_nothing_was_held, setup, NULL)
 {
-    (void)state;
     hold.run = LEAST;
     hold_run_ended(&hold, false, now_ns + HOLD_LATE_NS + 1);
     assert_int_equal(hold.run_min, LEAST);
 }
 
-static void hold_run_ended__late_ever_again_has_a_limit(void **state)
+TEST_AROUND(hold_run_ended__late_ever_again_has_a_limit, setup, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         hold.run = HOLD_RUN_MAX - 1;
         hold_run_ended(&hold, true, now_ns + HOLD_LATE_NS + 1);
@@ -209,27 +191,4 @@ static void hold_run_ended__late_ever_again_has_a_limit(void **state)
     hold_init(&hold, LEAST);
     hold.run_min = HOLD_RUN_MAX;
     assert_int_equal(posts_let_go(100, 1000), HOLD_RUN_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(hold_post__the_first_of_a_run_leave_as_they_come, setup),
-        cmocka_unit_test_setup(hold_post__between_pieces_of_work_each_leaves, setup),
-        cmocka_unit_test_setup(hold_post__after_a_gap_it_leaves_and_a_long_run_goes_on, setup),
-        cmocka_unit_test_setup(hold_post__after_some_gaps_the_run_is_over, setup),
-        cmocka_unit_test_setup(hold_look__takes_no_time, setup),
-        cmocka_unit_test_setup(hold_look__some_in_vain_end_the_run, setup),
-        cmocka_unit_test_setup(hold_look__after_work_ends_the_run, setup),
-        cmocka_unit_test_setup(hold_look__is_asked_for_no_longer_when_the_run_is_over, setup),
-        cmocka_unit_test_setup(hold_look__for_room_does_not_end_the_run, setup),
-        cmocka_unit_test_setup(hold_is_over__in_time, setup),
-        cmocka_unit_test_setup(hold_run_ended__late_so_that_longer_runs_leave_as_they_come, setup),
-        cmocka_unit_test_setup(hold_run_ended__in_time_often_enough_it_is_trusted_again, setup),
-        cmocka_unit_test_setup(hold_run_ended__a_long_run_may_end_a_little_late, setup),
-        cmocka_unit_test_setup(hold_run_ended__late_is_no_harm_if_nothing_was_held, setup),
-        cmocka_unit_test_setup(hold_run_ended__late_ever_again_has_a_limit, setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,10 +25,9 @@ static void confirm(struct stranger *stranger)
 }
 
 /** It is not known whether the answer has arrived, which is as long as what may follow. */
-static void lengths_begin__nothing_until_the_peer_is_heard(void **state)
+STRANGER_TEST(lengths_begin__nothing_until_the_peer_is_heard)
 {
     static const uint8_t text[1400] = {0};
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_answered(stranger, 1500, 1500);
 
     assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, text, sizeof text, NULL), 0);
@@ -42,7 +41,7 @@ static void lengths_begin__nothing_until_the_peer_is_heard(void **state)
 }
 
 /** What is shorter than that anyway. */
-static void lengths_begin__a_shorter_connection(void **state)
+TEST_AROUND(lengths_begin__a_shorter_connection, stranger_setup, stranger_teardown)
 {
     const struct core_peer *peer = be_answered(*state, 1000, 1000);
 
@@ -66,9 +65,8 @@ static int announced_error(struct stranger *stranger, const struct core_peer *pe
 }
 
 /** What the peer announces comes in DATA that is no longer than the connection's has ever been. */
-static void lengths_begin__longest_segment(void **state)
+STRANGER_TEST(lengths_begin__longest_segment)
 {
-    struct stranger *stranger = *state;
     const struct core_peer *peer = be_answered(stranger, 1000, 1000);
 
     assert_int_equal(announced_error(stranger, peer, 1000 - 16, 1), 0);
@@ -77,9 +75,8 @@ static void lengths_begin__longest_segment(void **state)
 }
 
 /** Frames have become shorter, but what was announced before may be on its way. */
-static void lengths_shorten__longest_segment_stays(void **state)
+STRANGER_TEST(lengths_shorten__longest_segment_stays)
 {
-    struct stranger *stranger = *state;
     const struct core_peer *peer = be_accepted(stranger);
     struct frame_connect body = connect_body(stranger);
 
@@ -111,9 +108,8 @@ static struct core_peer *ask(struct stranger *stranger, unsigned attempts)
     return peer;
 }
 
-static void lengths_begin__an_answer_says_what_arrives(void **state)
+STRANGER_TEST(lengths_begin__an_answer_says_what_arrives)
 {
-    struct stranger *stranger = *state;
     const struct core_peer *peer = ask(stranger, 1);
     struct frame_connect body = connect_body(stranger);
 
@@ -124,9 +120,8 @@ static void lengths_begin__an_answer_says_what_arrives(void **state)
 }
 
 /** The peer may have opened by the shortest CONNECT, whose answer we then do not wait for. */
-static void lengths_begin__takes_the_least_that_it_has_asked_for(void **state)
+STRANGER_TEST(lengths_begin__takes_the_least_that_it_has_asked_for)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = ask(stranger, CONNECTION_LONG_ATTEMPTS + 1);
 
     (void)be_answered(stranger, 1500, CONNECTION_SHORTEST_MTU);
@@ -135,9 +130,8 @@ static void lengths_begin__takes_the_least_that_it_has_asked_for(void **state)
     assert_int_equal(peer->message.frame_bytes, CONNECTION_SHORTEST_MTU);
 }
 
-static void lengths_begin__has_not_asked_for_less(void **state)
+STRANGER_TEST(lengths_begin__has_not_asked_for_less)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = ask(stranger, CONNECTION_LONG_ATTEMPTS);
 
     (void)be_answered(stranger, 1500, 1500);
@@ -146,9 +140,8 @@ static void lengths_begin__has_not_asked_for_less(void **state)
 }
 
 /** How it is said is in core_test.c: ask_and_hear(). */
-static void lengths_shorten__also_what_is_known_to_arrive(void **state)
+STRANGER_TEST(lengths_shorten__also_what_is_known_to_arrive)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_answered(stranger, 1500, 1500);
     struct frame_connect body = connect_body(stranger);
     const struct frame frame = {.type = FRAME_CONNECT, .connect = &body};
@@ -163,20 +156,4 @@ static void lengths_shorten__also_what_is_known_to_arrive(void **state)
     body.frame_bytes = to_le16(1400);
     lengths_shorten(stranger->core, peer, &frame);
     assert_int_equal(peer->message.frame_bytes, 1300);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(lengths_begin__nothing_until_the_peer_is_heard),
-        STRANGER_TEST(lengths_begin__longest_segment),
-        STRANGER_TEST(lengths_shorten__longest_segment_stays),
-        STRANGER_TEST(lengths_begin__a_shorter_connection),
-        STRANGER_TEST(lengths_begin__an_answer_says_what_arrives),
-        STRANGER_TEST(lengths_begin__takes_the_least_that_it_has_asked_for),
-        STRANGER_TEST(lengths_begin__has_not_asked_for_less),
-        STRANGER_TEST(lengths_shorten__also_what_is_known_to_arrive),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

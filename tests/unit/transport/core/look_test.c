@@ -151,9 +151,8 @@ static void put_announcement(struct stranger *stranger, unsigned shelf)
 
 /** Whoever was away finds both there, and the lane with the data is read first: nothing of it is
  * dropped, or it would have to be sent a second time. */
-static void core_receive__data_waits_for_its_announcement_on_another_lane(void **state)
+STRANGER_TEST(core_receive__data_waits_for_its_announcement_on_another_lane)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     uint8_t buffer[2 * SEGMENT] = {0};
     uint8_t expected[2 * SEGMENT];
@@ -176,9 +175,8 @@ static void core_receive__data_waits_for_its_announcement_on_another_lane(void *
 }
 
 /** What nobody has announced is dropped, and costs one look at the other lanes. */
-static void core_receive__data_that_nobody_announces(void **state)
+STRANGER_TEST(core_receive__data_that_nobody_announces)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
 
     add_lanes(stranger, be_accepted_as_named(stranger));
@@ -209,10 +207,8 @@ static void look_for_long(struct stranger *stranger, uint64_t *time_ns)
 }
 
 /** Nothing comes where it was awaited: it may be elsewhere. */
-static void core_receive__vain_looks__quiet_lanes_as_well(void **state)
+STRANGER_TEST(core_receive__vain_looks__quiet_lanes_as_well)
 {
-    struct stranger *stranger = *state;
-
     add_lanes(stranger, be_accepted_as_named(stranger));
     filled[0].polling_is_costly = true;
     uint64_t time_ns = cluster_now(&stranger->cluster);
@@ -230,9 +226,8 @@ static void core_receive__vain_looks__quiet_lanes_as_well(void **state)
 }
 
 /** Frames come over others, and would have to wait. */
-static void core_receive__frames_come__quiet_lanes_seldom(void **state)
+STRANGER_TEST(core_receive__frames_come__quiet_lanes_seldom)
 {
-    struct stranger *stranger = *state;
     uint64_t time_ns = cluster_now(&stranger->cluster);
     const uint64_t begin_ns = time_ns;
 
@@ -279,9 +274,8 @@ static void await_frame(struct stranger *stranger, unsigned shelf, uint64_t apar
 
 /** Frames come, but more slowly than quiet lanes are usually waited for: nothing is to be found
  * there while the next frame is on its way. */
-static void core_receive__frames_come_slowly__quiet_lanes_after_longer(void **state)
+STRANGER_TEST(core_receive__frames_come_slowly__quiet_lanes_after_longer)
 {
-    struct stranger *stranger = *state;
     uint64_t time_ns = cluster_now(&stranger->cluster);
 
     add_lanes(stranger, be_accepted_as_named(stranger));
@@ -309,9 +303,8 @@ static void core_receive__frames_come_slowly__quiet_lanes_after_longer(void **st
 
 /** The next frame comes as likely as not where the last one came, however long that takes; when
  * enough have come elsewhere, not any more. */
-static void core_receive__lane_stays_awaited_until_frames_come_over_others(void **state)
+STRANGER_TEST(core_receive__lane_stays_awaited_until_frames_come_over_others)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     uint64_t time_ns = cluster_now(&stranger->cluster);
 
@@ -337,9 +330,8 @@ static void core_receive__lane_stays_awaited_until_frames_come_over_others(void 
 }
 
 /** What is missing before a frame may have gone another way. */
-static void core_receive__frame_has_overtaken_others__quiet_lanes_at_once(void **state)
+STRANGER_TEST(core_receive__frame_has_overtaken_others__quiet_lanes_at_once)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     struct frame_eager eager = {.tag = to_le64(1)};
 
@@ -379,10 +371,8 @@ static unsigned reads_in_a_look(struct stranger *stranger, unsigned joined_each,
 
 /** A run of data may take as long to send as it takes on the wire. Whoever takes less in between
  * than it sends has its memory full at last, and does not ask for more. */
-static void core_receive__data_leaves__takes_more_than_that(void **state)
+STRANGER_TEST(core_receive__data_leaves__takes_more_than_that)
 {
-    struct stranger *stranger = *state;
-
     add_lanes(stranger, be_accepted_as_named(stranger));
     assert_int_equal(reads_in_a_look(stranger, SEGMENT, false), 1);
     unsigned reads = reads_in_a_look(stranger, SEGMENT, true);
@@ -417,9 +407,8 @@ static unsigned spy_receive(struct lane *lane, struct lane_incoming *frames, uns
 
 /** A whole window may take milliseconds to send: the lanes are read in between. And all of it
  * leaves by one call: the application may compute after that. */
-static void core_receive__reads_lanes_between_turns_of_sending(void **state)
+STRANGER_TEST(core_receive__reads_lanes_between_turns_of_sending)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     struct core_peer *peer = be_accepted_as_named(stranger);
     struct flow *flow = &peer->message.flow;
@@ -446,21 +435,4 @@ static void core_receive__reads_lanes_between_turns_of_sending(void **state)
     assert_int_equal(flow->highest - flow->first, messages);
     assert_in_range(most_between_reads, 2, FLOW_BATCH_FRAMES + 1);
     lane->operations = original;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_receive__data_waits_for_its_announcement_on_another_lane),
-        STRANGER_TEST(core_receive__data_that_nobody_announces),
-        STRANGER_TEST(core_receive__lane_stays_awaited_until_frames_come_over_others),
-        STRANGER_TEST(core_receive__vain_looks__quiet_lanes_as_well),
-        STRANGER_TEST(core_receive__frames_come__quiet_lanes_seldom),
-        STRANGER_TEST(core_receive__frames_come_slowly__quiet_lanes_after_longer),
-        STRANGER_TEST(core_receive__frame_has_overtaken_others__quiet_lanes_at_once),
-        STRANGER_TEST(core_receive__data_leaves__takes_more_than_that),
-        STRANGER_TEST(core_receive__reads_lanes_between_turns_of_sending),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/map.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void map_find__what_was_added(void **state)
+TEST(map_find__what_was_added)
 {
     struct map map;
 
-    (void)state;
     assert_int_equal(map_open(&map, 1000), 0);
     for (uint32_t i = 0; i < 1000; i++) {
         map_add(&map, i * UINT64_C(0x9E3779B97F4A7C15) + 1, i);
@@ -23,11 +19,10 @@ static void map_find__what_was_added(void **state)
     map_close(&map);
 }
 
-static void map_find__what_was_not_added(void **state)
+TEST(map_find__what_was_not_added)
 {
     struct map map;
 
-    (void)state;
     assert_int_equal(map_open(&map, 4), 0);
     assert_int_equal(map_find(&map, 5), MAP_NONE);
     map_add(&map, 5, 50);
@@ -36,11 +31,10 @@ static void map_find__what_was_not_added(void **state)
     map_close(&map);
 }
 
-static void map_find__numbers_that_collide(void **state)
+TEST(map_find__numbers_that_collide)
 {
     struct map map;
 
-    (void)state;
     assert_int_equal(map_open(&map, 64), 0);
     for (uint32_t i = 1; i <= 64; i++) {
         map_add(&map, (uint64_t)i << 32 | 0xFFFF, i); /* from the last slot round to the first */
@@ -66,11 +60,10 @@ static uint32_t values_of(const struct map *map, uint64_t number)
     return values;
 }
 
-static void map_next__all_with_this_number(void **state)
+TEST(map_next__all_with_this_number)
 {
     struct map map;
 
-    (void)state;
     assert_int_equal(map_open(&map, 4), 0);
     assert_int_equal(values_of(&map, 7), 0);
     map_add(&map, 7, 1);
@@ -87,11 +80,10 @@ static void map_next__all_with_this_number(void **state)
     map_close(&map);
 }
 
-static void map_open__for_one_entry(void **state)
+TEST(map_open__for_one_entry)
 {
     struct map map;
 
-    (void)state;
     assert_int_equal(map_open(&map, 1), 0);
     map_add(&map, 9, 1);
     assert_int_equal(map_find(&map, 9), 1);
@@ -100,14 +92,13 @@ static void map_open__for_one_entry(void **state)
 }
 
 /** Against a plain array: any order of adding, changing and removing, numbers that collide. */
-static void map_remove__leaves_the_others(void **state)
+TEST(map_remove__leaves_the_others)
 {
     enum { NUMBERS = 64 };
     uint32_t values[NUMBERS];
     struct map map;
     uint32_t random = 1;
 
-    (void)state;
     assert_int_equal(map_open(&map, NUMBERS), 0);
     memset(values, 0xFF, sizeof values);
     for (uint32_t step = 0; step < 20000; step++) {
@@ -130,18 +121,4 @@ static void map_remove__leaves_the_others(void **state)
         }
     }
     map_close(&map);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_find__what_was_added),
-        cmocka_unit_test(map_find__what_was_not_added),
-        cmocka_unit_test(map_find__numbers_that_collide),
-        cmocka_unit_test(map_next__all_with_this_number),
-        cmocka_unit_test(map_open__for_one_entry),
-        cmocka_unit_test(map_remove__leaves_the_others),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/core_internal.h"
 #include "simulation/cluster.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BYTES ((uint64_t)ONE_SIDED_BYTES_MIN + 7)
 #define MILLISECOND UINT64_C(1000000)
@@ -157,6 +154,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct pair *pair, name, setup, teardown)
+
 /** Sends a message from node 0 to node 1, and waits until both have ended, or `wait_ns` are over.
  */
 static void begin(struct pair *pair, uint64_t wait_ns)
@@ -190,18 +189,16 @@ static void assert_arrived(struct pair *pair)
 }
 
 /** Both ends say the keys of their connection: each other's. */
-static void core_choose_one_sided__with_the_keys_of_the_connection(void **state)
+FIXTURE_TEST(core_choose_one_sided__with_the_keys_of_the_connection)
 {
-    (void)state;
     assert_true(wire.met[0] > 0 && wire.met[1] > 0);
     assert_int_equal(wire.own_key[0], wire.peer_key[1]);
     assert_int_equal(wire.own_key[1], wire.peer_key[0]);
     assert_int_not_equal(wire.own_key[0], wire.own_key[1]);
 }
 
-static void core_end_reads__a_message(void **state)
+FIXTURE_TEST(core_end_reads__a_message)
 {
-    struct pair *pair = *state;
     const struct message_counters *counters = &pair->cluster.nodes[1].core.messages.counters;
 
     begin(pair, 100 * MILLISECOND);
@@ -212,9 +209,8 @@ static void core_end_reads__a_message(void **state)
 }
 
 /** Whatever goes wrong, it comes as frames. */
-static void core_end_reads__in_vain(void **state)
+FIXTURE_TEST(core_end_reads__in_vain)
 {
-    struct pair *pair = *state;
     const struct message_counters *counters = &pair->cluster.nodes[1].core.messages.counters;
 
     wire.status = -EIO;
@@ -237,9 +233,8 @@ static void core_end_reads__in_vain(void **state)
 }
 
 /** The sender is killed while it is read: the receive fails, and the lane lets go of it before. */
-static void core_fail_peer__while_it_is_read(void **state)
+FIXTURE_TEST(core_fail_peer__while_it_is_read)
 {
-    struct pair *pair = *state;
     struct core *core = &pair->cluster.nodes[1].core;
 
     wire.holds = true;
@@ -248,18 +243,4 @@ static void core_fail_peer__while_it_is_read(void **state)
     core_fail_peer(core, cluster_peer(&pair->cluster, 1, 0), -ETIMEDOUT);
     assert_int_equal(wire.stopped, 1);
     assert_true(has_ended(pair, 1, pair->buffer, -ETIMEDOUT));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(core_choose_one_sided__with_the_keys_of_the_connection),
-        TEST(core_end_reads__a_message),
-        TEST(core_end_reads__in_vain),
-        TEST(core_fail_peer__while_it_is_read),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

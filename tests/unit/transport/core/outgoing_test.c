@@ -39,9 +39,8 @@ static struct lane_outgoing frame_of(struct sent *sent, unsigned type)
                                   .head_bytes = FRAME_HEAD_BYTES};
 }
 
-static void core_send__only_what_opens_goes_an_unproven_way(void **state)
+STRANGER_TEST(core_send__only_what_opens_goes_an_unproven_way)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
 
     peer->paths.proven = 0;
@@ -54,9 +53,8 @@ static void core_send__only_what_opens_goes_an_unproven_way(void **state)
     }
 }
 
-static void core_send__what_was_taken_is_counted_by_type(void **state)
+STRANGER_TEST(core_send__what_was_taken_is_counted_by_type)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     struct core_peer *peer = be_accepted(stranger);
     struct sent sent[3];
@@ -71,9 +69,8 @@ static void core_send__what_was_taken_is_counted_by_type(void **state)
 }
 
 /** Whether a lane works is asked when it takes nothing: not by who sends, but at once. */
-static void core_send__a_lane_that_takes_nothing_is_asked(void **state)
+STRANGER_TEST(core_send__a_lane_that_takes_nothing_is_asked)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     struct core_peer *peer = be_accepted(stranger);
     struct path_lanes *lanes = &core->options.lanes;
@@ -96,15 +93,4 @@ static void core_send__a_lane_that_takes_nothing_is_asked(void **state)
     assert_true(lanes->down[0]);
     assert_int_equal(dead.asked, 1);
     lanes->lanes[0] = working;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_send__only_what_opens_goes_an_unproven_way),
-        STRANGER_TEST(core_send__what_was_taken_is_counted_by_type),
-        STRANGER_TEST(core_send__a_lane_that_takes_nothing_is_asked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/path.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /** Three lanes, each of which reaches addresses that have its number's bit in `rails`. */
 struct fixture {
@@ -47,6 +44,8 @@ static int setup(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, NULL)
+
 static struct paths find(struct fixture *fixture, uint8_t reached)
 {
     struct paths paths;
@@ -66,10 +65,8 @@ static struct paths find_proven(struct fixture *fixture, uint8_t reached)
     return paths;
 }
 
-static void paths_choose__never_a_lane_that_cuts(void **state)
+FIXTURE_TEST(paths_choose__never_a_lane_that_cuts)
 {
-    struct fixture *fixture = *state;
-
     fixture->lanes[0].cuts = true;
     struct paths paths = find_proven(fixture, 7);
     assert_true(paths_reaches(&paths, 0));
@@ -84,9 +81,8 @@ static void paths_choose__never_a_lane_that_cuts(void **state)
     assert_int_equal(find(fixture, 1).fast, PATH_NONE);
 }
 
-static void paths_find__only_lanes_that_reach(void **state)
+FIXTURE_TEST(paths_find__only_lanes_that_reach)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find(fixture, 6);
 
     assert_false(paths_reaches(&paths, 0));
@@ -97,10 +93,8 @@ static void paths_find__only_lanes_that_reach(void **state)
     assert_int_equal(find(fixture, 0).fast, PATH_NONE);
 }
 
-static void paths_find__shared_memory_is_enough(void **state)
+FIXTURE_TEST(paths_find__shared_memory_is_enough)
 {
-    struct fixture *fixture = *state;
-
     fixture->lanes[1].shares_memory = true;
     struct paths paths = find(fixture, 7);
     assert_false(paths_reaches(&paths, 0));
@@ -111,9 +105,8 @@ static void paths_find__shared_memory_is_enough(void **state)
     assert_true(paths_reaches(&paths, 2));
 }
 
-static void paths_choose__first_that_is_not_down(void **state)
+FIXTURE_TEST(paths_choose__first_that_is_not_down)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find(fixture, 7);
 
     fixture->all.down[0] = true;
@@ -127,9 +120,8 @@ static void paths_choose__first_that_is_not_down(void **state)
     assert_int_equal(paths.fast, 0);
 }
 
-static void paths_follow_status__only_whom_it_concerns(void **state)
+FIXTURE_TEST(paths_follow_status__only_whom_it_concerns)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find(fixture, 7);
 
     fixture->all.down[1] = true;
@@ -147,9 +139,8 @@ static void paths_follow_status__only_whom_it_concerns(void **state)
 }
 
 /** The first lane is up, and does not answer: that another comes back says nothing about it. */
-static void paths_follow_status__not_back_to_a_lane_that_was_left(void **state)
+FIXTURE_TEST(paths_follow_status__not_back_to_a_lane_that_was_left)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find_proven(fixture, 7);
 
     fixture->all.down[1] = true;
@@ -168,9 +159,8 @@ static void paths_follow_status__not_back_to_a_lane_that_was_left(void **state)
 }
 
 /** What an address says is nothing to go by. */
-static void paths_prove__only_lanes_on_which_the_peer_has_answered(void **state)
+FIXTURE_TEST(paths_prove__only_lanes_on_which_the_peer_has_answered)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find(fixture, 7);
 
     assert_int_equal(paths.fast, 0); /* to ask over it */
@@ -192,9 +182,8 @@ static void paths_prove__only_lanes_on_which_the_peer_has_answered(void **state)
 }
 
 /** Who has left a lane that does not answer is not sent back there because another is proven. */
-static void paths_prove__not_back_to_a_lane_that_was_left(void **state)
+FIXTURE_TEST(paths_prove__not_back_to_a_lane_that_was_left)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find(fixture, 7);
 
     (void)paths_prove(&paths, &fixture->all, 0);
@@ -205,19 +194,16 @@ static void paths_prove__not_back_to_a_lane_that_was_left(void **state)
 }
 
 /** What is shared with the peer needs no proof: nobody else has it. */
-static void paths_find__some_are_certain(void **state)
+FIXTURE_TEST(paths_find__some_are_certain)
 {
-    struct fixture *fixture = *state;
-
     fixture->lanes[1].is_certain = true;
     const struct paths paths = find(fixture, 7);
     assert_int_equal(paths.proven, 2);
     assert_int_equal(paths.fast, 1);
 }
 
-static void paths_next__round_and_round(void **state)
+FIXTURE_TEST(paths_next__round_and_round)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find_proven(fixture, 5);
 
     assert_true(paths_next(&paths, &fixture->all, 1));
@@ -229,9 +215,8 @@ static void paths_next__round_and_round(void **state)
     assert_int_equal(paths.fast, 0);
 }
 
-static void paths_may_return__when_the_peer_is_heard_on_the_preferred_lane(void **state)
+FIXTURE_TEST(paths_may_return__when_the_peer_is_heard_on_the_preferred_lane)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find_proven(fixture, 5);
     const uint64_t now_ns = 1000000000;
 
@@ -245,9 +230,8 @@ static void paths_may_return__when_the_peer_is_heard_on_the_preferred_lane(void 
     assert_false(paths_may_return(&paths, 0, now_ns));
 }
 
-static void paths_may_return__later_each_time_it_was_in_vain(void **state)
+FIXTURE_TEST(paths_may_return__later_each_time_it_was_in_vain)
 {
-    struct fixture *fixture = *state;
     struct paths paths = find_proven(fixture, 5);
     uint64_t now_ns = 1000000000;
 
@@ -263,9 +247,8 @@ static void paths_may_return__later_each_time_it_was_in_vain(void **state)
     assert_true(paths_may_return(&paths, 2, now_ns + PATH_RETURN_NS));
 }
 
-static void paths_publish__every_lane(void **state)
+FIXTURE_TEST(paths_publish__every_lane)
 {
-    struct fixture *fixture = *state;
     struct address_layout address = {0};
 
     fixture->all.count = 2;
@@ -276,9 +259,8 @@ static void paths_publish__every_lane(void **state)
 }
 
 /** What belongs to no interface makes none of the address's rails one that is in use. */
-static void paths_publish__a_lane_of_the_host_has_no_rail(void **state)
+FIXTURE_TEST(paths_publish__a_lane_of_the_host_has_no_rail)
 {
-    struct fixture *fixture = *state;
     struct address_layout address = {0};
 
     fixture->all.count = 1;
@@ -287,9 +269,8 @@ static void paths_publish__a_lane_of_the_host_has_no_rail(void **state)
     assert_int_equal(address.rails, 0);
 }
 
-static void paths_frame_bytes__what_each_can_carry(void **state)
+FIXTURE_TEST(paths_frame_bytes__what_each_can_carry)
 {
-    struct fixture *fixture = *state;
     const struct paths some = find(fixture, 3);
     const struct paths none = find(fixture, 0);
 
@@ -298,9 +279,8 @@ static void paths_frame_bytes__what_each_can_carry(void **state)
 }
 
 /** Each lane loses what its own wire does. */
-static void paths_frame_bytes__over_a_way_of_another_mtu(void **state)
+FIXTURE_TEST(paths_frame_bytes__over_a_way_of_another_mtu)
 {
-    struct fixture *fixture = *state;
     const struct paths some = find(fixture, 3);
 
     fixture->lanes[0].mtu = 1500;
@@ -311,9 +291,8 @@ static void paths_frame_bytes__over_a_way_of_another_mtu(void **state)
     assert_int_equal(path_carries(&fixture->lanes[0], 1280), 1280);
 }
 
-static void paths_data_bytes__has_no_header_where_cards_cut(void **state)
+FIXTURE_TEST(paths_data_bytes__has_no_header_where_cards_cut)
 {
-    struct fixture *fixture = *state;
     const struct paths some = find(fixture, 3);
 
     assert_int_equal(paths_data_bytes(&some, &fixture->all, PATHS_ANY_MTU), 1499);
@@ -323,9 +302,8 @@ static void paths_data_bytes__has_no_header_where_cards_cut(void **state)
 }
 
 /** The longest frame, with the headers below it, over whatever lane has most of them. */
-static void paths_wire_bytes__of_the_longest_frame(void **state)
+FIXTURE_TEST(paths_wire_bytes__of_the_longest_frame)
 {
-    struct fixture *fixture = *state;
     const struct paths some = find(fixture, 3);
 
     fixture->lanes[0].frame_bytes = 1500;
@@ -344,9 +322,8 @@ static void paths_wire_bytes__of_the_longest_frame(void **state)
 }
 
 /** DATA with a checksum: of Ethernet frames it is no longer than other lanes leave room for. */
-static void paths_lack_bytes__where_nothing_is_left(void **state)
+FIXTURE_TEST(paths_lack_bytes__where_nothing_is_left)
 {
-    struct fixture *fixture = *state;
     const struct paths alone = find(fixture, 1);
     const struct paths both = find(fixture, 3);
 
@@ -365,32 +342,4 @@ static void paths_lack_bytes__where_nothing_is_left(void **state)
     fixture->lanes[1].frame_bytes = 1460;
     fixture->lanes[1].cuts = true;
     assert_int_equal(paths_lack_bytes(&both, &fixture->all, 1476, 1460), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(paths_find__only_lanes_that_reach, setup),
-        cmocka_unit_test_setup(paths_choose__never_a_lane_that_cuts, setup),
-        cmocka_unit_test_setup(paths_find__shared_memory_is_enough, setup),
-        cmocka_unit_test_setup(paths_choose__first_that_is_not_down, setup),
-        cmocka_unit_test_setup(paths_follow_status__only_whom_it_concerns, setup),
-        cmocka_unit_test_setup(paths_follow_status__not_back_to_a_lane_that_was_left, setup),
-        cmocka_unit_test_setup(paths_find__some_are_certain, setup),
-        cmocka_unit_test_setup(paths_prove__only_lanes_on_which_the_peer_has_answered, setup),
-        cmocka_unit_test_setup(paths_prove__not_back_to_a_lane_that_was_left, setup),
-        cmocka_unit_test_setup(paths_next__round_and_round, setup),
-        cmocka_unit_test_setup(paths_may_return__when_the_peer_is_heard_on_the_preferred_lane,
-                               setup),
-        cmocka_unit_test_setup(paths_may_return__later_each_time_it_was_in_vain, setup),
-        cmocka_unit_test_setup(paths_publish__every_lane, setup),
-        cmocka_unit_test_setup(paths_publish__a_lane_of_the_host_has_no_rail, setup),
-        cmocka_unit_test_setup(paths_frame_bytes__what_each_can_carry, setup),
-        cmocka_unit_test_setup(paths_frame_bytes__over_a_way_of_another_mtu, setup),
-        cmocka_unit_test_setup(paths_data_bytes__has_no_header_where_cards_cut, setup),
-        cmocka_unit_test_setup(paths_wire_bytes__of_the_longest_frame, setup),
-        cmocka_unit_test_setup(paths_lack_bytes__where_nothing_is_left, setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

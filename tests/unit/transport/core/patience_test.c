@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/patience.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
-
-static void patience_open__as_long_as_a_wake_up_takes(void **state)
+TEST(patience_open__as_long_as_a_wake_up_takes)
 {
     struct patience patience;
 
-    (void)state;
     patience_open(&patience);
     assert_int_equal(patience.spin_ns, PATIENCE_SPIN_MAX_NS);
     assert_false(patience_is_crowded(&patience));
 }
 
-static void patience_disturbed__down_to_almost_nothing(void **state)
+TEST(patience_disturbed__down_to_almost_nothing)
 {
     struct patience patience;
 
-    (void)state;
     patience_open(&patience);
     patience_disturbed(&patience);
     assert_int_equal(patience.spin_ns, PATIENCE_SPIN_MAX_NS / 4);
@@ -32,11 +27,10 @@ static void patience_disturbed__down_to_almost_nothing(void **state)
     assert_int_equal(patience.spin_ns, PATIENCE_SPIN_MIN_NS);
 }
 
-static void patience_limit__is_not_exceeded(void **state)
+TEST(patience_limit__is_not_exceeded)
 {
     struct patience patience;
 
-    (void)state;
     patience_open(&patience);
     patience_limit(&patience, 8000);
     assert_int_equal(patience.spin_ns, 8000);
@@ -48,12 +42,11 @@ static void patience_limit__is_not_exceeded(void **state)
     assert_true(patience_is_crowded(&patience));
 }
 
-static void patience_undisturbed__grows_back_and_no_further(void **state)
+TEST(patience_undisturbed__grows_back_and_no_further)
 {
     struct patience patience;
     unsigned waits = 0;
 
-    (void)state;
     patience_open(&patience);
     patience_disturbed(&patience);
     while (patience.spin_ns < PATIENCE_SPIN_MAX_NS) {
@@ -66,22 +59,8 @@ static void patience_undisturbed__grows_back_and_no_further(void **state)
     assert_false(patience_is_crowded(&patience));
 }
 
-static void patience_is_gap__longer_than_any_look_takes(void **state)
+TEST(patience_is_gap__longer_than_any_look_takes)
 {
-    (void)state;
     assert_false(patience_is_gap(PATIENCE_GAP_NS - 1));
     assert_true(patience_is_gap(PATIENCE_GAP_NS));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patience_open__as_long_as_a_wake_up_takes),
-        cmocka_unit_test(patience_disturbed__down_to_almost_nothing),
-        cmocka_unit_test(patience_limit__is_not_exceeded),
-        cmocka_unit_test(patience_undisturbed__grows_back_and_no_further),
-        cmocka_unit_test(patience_is_gap__longer_than_any_look_takes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,9 +38,8 @@ static void arrive(struct stranger *stranger)
 }
 
 /** A server that has room for three clients at a time lives for ever. */
-static void core_forget_peers__ten_thousand_clients_come_and_go(void **state)
+STRANGER_TEST(core_forget_peers__ten_thousand_clients_come_and_go)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     struct beowire_completion done;
     uint32_t most = 0;
@@ -73,9 +72,8 @@ static void core_forget_peers__ten_thousand_clients_come_and_go(void **state)
 }
 
 /** What it said can still be received, and then is the end of it. */
-static void core_forget_peers__not_before_its_messages_are_received(void **state)
+STRANGER_TEST(core_forget_peers__not_before_its_messages_are_received)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     uint32_t handle = peer->message.handle;
     struct beowire_completion done;
@@ -96,9 +94,8 @@ static void core_forget_peers__not_before_its_messages_are_received(void **state
 }
 
 /** Whoever keeps a handle never means another peer by it. */
-static void core_peer_at__an_old_handle_is_nobodys(void **state)
+STRANGER_TEST(core_peer_at__an_old_handle_is_nobodys)
 {
-    struct stranger *stranger = *state;
     uint32_t old = be_accepted(stranger)->message.handle;
 
     leave(stranger);
@@ -113,9 +110,8 @@ static void core_peer_at__an_old_handle_is_nobodys(void **state)
 }
 
 /** Of peers in any order, the right ones are left. */
-static void core_forget_peers__others_stay(void **state)
+STRANGER_TEST(core_forget_peers__others_stay)
 {
-    struct stranger *stranger = *state;
     uint32_t keys[PEERS];
     uint32_t handles[PEERS];
 
@@ -141,9 +137,8 @@ static void core_forget_peers__others_stay(void **state)
 }
 
 /** They say who refuses by the key that they have chosen, and several may have chosen the same. */
-static void core_forget_peers__those_with_the_same_key_can_refuse(void **state)
+STRANGER_TEST(core_forget_peers__those_with_the_same_key_can_refuse)
 {
-    struct stranger *stranger = *state;
     const struct frame_reset reset = {.echoed_key = to_le32(STRANGER_KEY),
                                       .reason = to_le32(FRAME_RESET_UNKNOWN)};
     uint32_t first_key = 0;
@@ -169,9 +164,8 @@ static void core_forget_peers__those_with_the_same_key_can_refuse(void **state)
 }
 
 /** However many come, those that the application names have their room; and the other way round. */
-static void core_peer_add__has_room_of_its_own(void **state)
+STRANGER_TEST(core_peer_add__has_room_of_its_own)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
 
     for (uint32_t i = 1; i <= PEERS; i++) {
@@ -192,7 +186,7 @@ static void core_peer_add__has_room_of_its_own(void **state)
 }
 
 /** Whoever knows our secret can say any name; the application knows better whose it is. */
-static void core_peer_add__a_name_is_its_owners(void **state)
+TEST_AROUND(core_peer_add__a_name_is_its_owners, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct beowire_address owner = stranger->address;
@@ -212,9 +206,8 @@ static void core_peer_add__a_name_is_its_owners(void **state)
     assert_int_equal(core_peer_add(stranger->core, &stranger->address, &again), -EINVAL);
 }
 
-static void core_peer_add__without_its_secret(void **state)
+STRANGER_TEST(core_peer_add__without_its_secret)
 {
-    struct stranger *stranger = *state;
     struct beowire_address address = stranger->address;
     struct core_peer *peer = NULL;
 
@@ -226,9 +219,8 @@ static void core_peer_add__without_its_secret(void **state)
     assert_false(met->announced);
 }
 
-static void core_peer_forget__makes_room(void **state)
+STRANGER_TEST(core_peer_forget__makes_room)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
 
     for (uint32_t i = 0; i < 100; i++) {
@@ -242,9 +234,8 @@ static void core_peer_forget__makes_room(void **state)
 }
 
 /** One that is connected stays until it goes. */
-static void core_peer_forget__of_one_that_is_there(void **state)
+STRANGER_TEST(core_peer_forget__of_one_that_is_there)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
 
     assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
@@ -258,7 +249,7 @@ static void core_peer_forget__of_one_that_is_there(void **state)
 }
 
 /** Its host may be gone, and nobody would ever notice. */
-static void core_service__who_is_quiet_for_long_is_asked(void **state)
+TEST_AROUND(core_service__who_is_quiet_for_long_is_asked, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     const struct core_peer *peer = be_accepted(stranger);
@@ -279,9 +270,8 @@ static void core_service__who_is_quiet_for_long_is_asked(void **state)
 }
 
 /** Counters never go back. */
-static void core_forget_peers__what_it_counted_stays(void **state)
+STRANGER_TEST(core_forget_peers__what_it_counted_stays)
 {
-    struct stranger *stranger = *state;
     uint64_t before[CORE_COUNTERS_MAX] = {0};
     unsigned some = 0;
 
@@ -304,9 +294,8 @@ static void core_forget_peers__what_it_counted_stays(void **state)
 }
 
 /** It has gone already: nothing of it is given back twice. */
-static void core_peer_add__of_whom_an_impostor_was(void **state)
+STRANGER_TEST(core_peer_add__of_whom_an_impostor_was)
 {
-    struct stranger *stranger = *state;
     struct beowire_address owner = stranger->address;
     struct core_peer *named = NULL;
     const struct core_peer *impostor = be_accepted(stranger);
@@ -336,7 +325,7 @@ static struct core_peer *awaited(struct stranger *stranger, char *byte)
 
 /** Who was asked only for the sake of a receive that nobody wants any more is not asked for ever.
  */
-static void core_peer_forget__of_one_that_is_asked_in_vain(void **state)
+TEST_AROUND(core_peer_forget__of_one_that_is_asked_in_vain, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     char byte = 0;
@@ -353,9 +342,8 @@ static void core_peer_forget__of_one_that_is_asked_in_vain(void **state)
 }
 
 /** The other way round. */
-static void core_peer_forget__of_one_whose_receive_was_cancelled(void **state)
+STRANGER_TEST(core_peer_forget__of_one_whose_receive_was_cancelled)
 {
-    struct stranger *stranger = *state;
     char byte = 0;
     struct core_peer *peer = awaited(stranger, &byte);
 
@@ -368,7 +356,7 @@ static void core_peer_forget__of_one_whose_receive_was_cancelled(void **state)
 }
 
 /** It may have the question already, and take another one for somebody else's. */
-static void core_peer_forget__of_one_whose_answer_is_on_its_way(void **state)
+TEST_AROUND(core_peer_forget__of_one_whose_answer_is_on_its_way, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *again = NULL;
@@ -394,9 +382,8 @@ static void core_peer_forget__of_one_whose_answer_is_on_its_way(void **state)
 }
 
 /** Whatever else there is to do: it may be the only one. */
-static void core_peer_forget__of_one_whose_host_goes(void **state)
+STRANGER_TEST(core_peer_forget__of_one_whose_host_goes)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
 
     pass(stranger, PEER_QUIET_NS);
@@ -409,9 +396,8 @@ static void core_peer_forget__of_one_whose_host_goes(void **state)
 }
 
 /** What nobody receives lies there, and an idle process is not woken for it all the time. */
-static void core_forget_peers__looks_seldom_for_what_is_not_received(void **state)
+STRANGER_TEST(core_forget_peers__looks_seldom_for_what_is_not_received)
 {
-    struct stranger *stranger = *state;
     const struct core_peer *peer = be_accepted(stranger);
     char byte = 0;
 
@@ -423,30 +409,4 @@ static void core_forget_peers__looks_seldom_for_what_is_not_received(void **stat
                 cluster_now(&stranger->cluster) + 20 * PEER_FORGET_NS);
     assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, &byte, 1, NULL), 0);
     assert_int_equal(completed(stranger).bytes, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_forget_peers__ten_thousand_clients_come_and_go),
-        STRANGER_TEST(core_forget_peers__not_before_its_messages_are_received),
-        STRANGER_TEST(core_peer_at__an_old_handle_is_nobodys),
-        STRANGER_TEST(core_forget_peers__others_stay),
-        STRANGER_TEST(core_forget_peers__those_with_the_same_key_can_refuse),
-        STRANGER_TEST(core_peer_add__has_room_of_its_own),
-        STRANGER_TEST(core_peer_add__a_name_is_its_owners),
-        STRANGER_TEST(core_peer_add__without_its_secret),
-        STRANGER_TEST(core_peer_forget__makes_room),
-        STRANGER_TEST(core_peer_forget__of_one_that_is_there),
-        STRANGER_TEST(core_service__who_is_quiet_for_long_is_asked),
-        STRANGER_TEST(core_forget_peers__what_it_counted_stays),
-        STRANGER_TEST(core_peer_add__of_whom_an_impostor_was),
-        STRANGER_TEST(core_peer_forget__of_one_that_is_asked_in_vain),
-        STRANGER_TEST(core_peer_forget__of_one_whose_receive_was_cancelled),
-        STRANGER_TEST(core_peer_forget__of_one_whose_answer_is_on_its_way),
-        STRANGER_TEST(core_peer_forget__of_one_whose_host_goes),
-        STRANGER_TEST(core_forget_peers__looks_seldom_for_what_is_not_received),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,15 +7,12 @@
 #include "namespace.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/transport/endpoint/endpoints.h"
 
 #define MILLISECOND UINT64_C(1000000)
@@ -61,6 +58,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define POST_TEST(name) TEST_WITH(struct pair *pair, name, setup, teardown)
+
 static void inject(struct pair *pair)
 {
     assert_int_equal(cluster_inject(&pair->cluster, 0, pair->to, 1, 0, "row", 3), 0);
@@ -74,10 +73,8 @@ static uint32_t unsent(const struct pair *pair)
 }
 
 /** Nothing that the peer has not acknowledged keeps back what is sent between pieces of work. */
-static void core_post__leaves_at_once_though_the_peer_computes(void **state)
+POST_TEST(core_post__leaves_at_once_though_the_peer_computes)
 {
-    struct pair *pair = *state;
-
     cluster_pause(&pair->cluster, 1, FOR_EVER);
     for (unsigned i = 0; i < FLOW_INITIAL_CREDIT_FRAMES - 2; i++) {
         let_pass(pair, 2000);
@@ -88,10 +85,8 @@ static void core_post__leaves_at_once_though_the_peer_computes(void **state)
 }
 
 /** Its acknowledgements, and the credit in them, are taken by its sends. */
-static void core_post__whoever_only_sends_hears_of_credit(void **state)
+POST_TEST(core_post__whoever_only_sends_hears_of_credit)
 {
-    struct pair *pair = *state;
-
     cluster_pause(&pair->cluster, 0, FOR_EVER);
     for (unsigned i = 0; i < 10 * FLOW_INITIAL_CREDIT_FRAMES; i++) {
         inject(pair);
@@ -104,9 +99,8 @@ static void core_post__whoever_only_sends_hears_of_credit(void **state)
 }
 
 /** Nor does what others say wait while much is sent, though there is credit for it. */
-static void core_post__whoever_sends_much_hears_of_others(void **state)
+POST_TEST(core_post__whoever_sends_much_hears_of_others)
 {
-    struct pair *pair = *state;
     static uint8_t data[POST_LOOK_BYTES];
     struct core_peer *back = cluster_peer(&pair->cluster, 1, 0);
 
@@ -123,10 +117,8 @@ static void core_post__whoever_sends_much_hears_of_others(void **state)
     assert_int_equal(pair->to->message.flow.expected, before + 1);
 }
 
-static void core_post__in_a_run_some_go_together(void **state)
+POST_TEST(core_post__in_a_run_some_go_together)
 {
-    struct pair *pair = *state;
-
     for (unsigned i = 0; i < HOLD_RUN_MIN; i++) {
         inject(pair);
         assert_int_equal(unsent(pair), 0);
@@ -141,10 +133,8 @@ static void core_post__in_a_run_some_go_together(void **state)
     assert_false(core_has_held(pair->from));
 }
 
-static void core_post__after_a_run_sends_what_was_held_as_well(void **state)
+POST_TEST(core_post__after_a_run_sends_what_was_held_as_well)
 {
-    struct pair *pair = *state;
-
     cluster_pause(&pair->cluster, 0, FOR_EVER); /* nobody looks */
     for (unsigned i = 0; i <= HOLD_RUN_MIN; i++) {
         inject(pair);
@@ -157,9 +147,8 @@ static void core_post__after_a_run_sends_what_was_held_as_well(void **state)
 }
 
 /** Nor is it held for longer than that in a run without end. */
-static void core_post__in_a_long_run_nothing_is_held_for_long(void **state)
+POST_TEST(core_post__in_a_long_run_nothing_is_held_for_long)
 {
-    struct pair *pair = *state;
     uint64_t since_ns = 0;
 
     cluster_pause(&pair->cluster, 0, FOR_EVER);
@@ -176,9 +165,8 @@ static void core_post__in_a_long_run_nothing_is_held_for_long(void **state)
 }
 
 /** A run that computing ended is sent late, by the keeper; but not ever again. */
-static void core_post__learns_that_runs_end_in_computing(void **state)
+POST_TEST(core_post__learns_that_runs_end_in_computing)
 {
-    struct pair *pair = *state;
     unsigned late = 0;
 
     for (unsigned times = 0; times < 20; times++) {
@@ -248,7 +236,7 @@ static void close_pair(const struct ends *pair)
 
 /** Whichever call is the last before the application computes, what is held back does not wait for
  *  its return. */
-static void keeper__hurries_after_every_call_while_something_is_held_back(void **state)
+TEST(keeper__hurries_after_every_call_while_something_is_held_back)
 {
     struct ends pair = hold_back();
     struct beowire_completion found;
@@ -259,7 +247,6 @@ static void keeper__hurries_after_every_call_while_something_is_held_back(void *
     char buffer[1];
     unsigned call = 0;
 
-    (void)state;
     assert_int_equal(beowire_send(pair.a, pair.to, 1, 0, held, sizeof held, NULL), 0);
     assert_true(core_has_held(&pair.a->core));
     pair.a->keeper.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -303,7 +290,7 @@ static void keeper__hurries_after_every_call_while_something_is_held_back(void *
 }
 
 /** What waits for more to come does not wait in the user's memory. */
-static void inject__several_frames_while_something_is_held_back(void **state)
+TEST(inject__several_frames_while_something_is_held_back)
 {
     struct ends pair = hold_back();
     static uint8_t data[8192];
@@ -311,7 +298,6 @@ static void inject__several_frames_while_something_is_held_back(void **state)
     struct beowire_completion done = {0};
     uint64_t end_ns = now_ns() + PATIENCE_NS;
 
-    (void)state;
     memset(data, 'x', sizeof data);
     assert_int_equal(beowire_inject(pair.a, pair.to, 9, 0, data, sizeof data), 0);
     assert_int_not_equal(pair.flow->highest, pair.flow->next);
@@ -330,11 +316,10 @@ static void inject__several_frames_while_something_is_held_back(void **state)
 
 /** What is held back for more to come leaves when the application has looked a few times in vain.
  */
-static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
+TEST(poll__sends_what_is_held_back_when_nothing_more_comes)
 {
     struct ends pair = hold_back();
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         be_in_a_run(pair.a, HOLD_RUN_MIN);
         assert_int_equal(beowire_send(pair.a, pair.to, 1, 0, held, sizeof held, NULL), 0);
@@ -353,24 +338,9 @@ static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
     close_pair(&pair);
 }
 
-#define POST_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        POST_TEST(core_post__leaves_at_once_though_the_peer_computes),
-        POST_TEST(core_post__whoever_only_sends_hears_of_credit),
-        POST_TEST(core_post__whoever_sends_much_hears_of_others),
-        POST_TEST(core_post__in_a_run_some_go_together),
-        POST_TEST(core_post__after_a_run_sends_what_was_held_as_well),
-        POST_TEST(core_post__in_a_long_run_nothing_is_held_for_long),
-        POST_TEST(core_post__learns_that_runs_end_in_computing),
-        cmocka_unit_test(keeper__hurries_after_every_call_while_something_is_held_back),
-        cmocka_unit_test(inject__several_frames_while_something_is_held_back),
-        cmocka_unit_test(poll__sends_what_is_held_back_when_nothing_more_comes),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

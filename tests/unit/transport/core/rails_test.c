@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/rails.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /** Networks 10.77.N.0/24. */
 #define NETWORK(n)                                                                                 \
@@ -40,39 +37,36 @@ static unsigned other(uint8_t crossing, unsigned rail)
     return rail ^ (crossing >> 2 * rail & 3u);
 }
 
-static void rails_match__one_each_whatever_its_network(void **state)
+TEST(rails_match__one_each_whatever_its_network)
 {
     const struct rail_network own[ADDRESS_RAILS] = {NETWORK(1)};
     const struct address_layout address = address_in(1, (const uint8_t[]){2});
     struct address_layout matched;
 
-    (void)state;
     assert_int_equal(rails_match(own, &address, &matched), 0);
     assert_memory_equal(&matched, &address, sizeof matched);
 }
 
 /** Where nothing is known of networks, or all are in the same order. */
-static void rails_match__by_number(void **state)
+TEST(rails_match__by_number)
 {
     const struct rail_network unknown[ADDRESS_RAILS] = {{0, 0}};
     const struct rail_network own[ADDRESS_RAILS] = {NETWORK(1), NETWORK(2)};
     const struct address_layout address = address_in(2, (const uint8_t[]){1, 2});
     struct address_layout matched;
 
-    (void)state;
     assert_int_equal(rails_match(unknown, &address, &matched), 0);
     assert_memory_equal(&matched, &address, sizeof matched);
     assert_int_equal(rails_match(own, &address, &matched), 0);
     assert_memory_equal(&matched, &address, sizeof matched);
 }
 
-static void rails_match__the_other_way_round(void **state)
+TEST(rails_match__the_other_way_round)
 {
     const struct rail_network own[ADDRESS_RAILS] = {NETWORK(1), NETWORK(2)};
     struct address_layout address = address_in(2, (const uint8_t[]){2, 1});
     struct address_layout matched;
 
-    (void)state;
     address.tso_rails = 2;
     uint8_t crossing = rails_match(own, &address, &matched);
     assert_int_equal(rail_at(&matched, 0), 2);
@@ -83,7 +77,7 @@ static void rails_match__the_other_way_round(void **state)
 }
 
 /** We have chosen another interface than the peer, which has ours as well, or we have its. */
-static void rails_match__one_in_common(void **state)
+TEST(rails_match__one_in_common)
 {
     const struct rail_network own[ADDRESS_RAILS] = {NETWORK(3), NETWORK(1)};
     const struct rail_network alone[ADDRESS_RAILS] = {NETWORK(1)};
@@ -91,7 +85,6 @@ static void rails_match__one_in_common(void **state)
     const struct address_layout two = address_in(2, (const uint8_t[]){3, 1});
     struct address_layout matched;
 
-    (void)state;
     uint8_t crossing = rails_match(own, &one, &matched);
     assert_int_equal(rail_at(&matched, 0), 0);
     assert_int_equal(rail_at(&matched, 1), 1);
@@ -104,9 +97,8 @@ static void rails_match__one_in_common(void **state)
 }
 
 /** Whatever the networks are, one end's pairs are the other's. */
-static void rails_match__both_ends_find_the_same(void **state)
+TEST(rails_match__both_ends_find_the_same)
 {
-    (void)state;
     for (unsigned seed = 0; seed < 4096; seed++) {
         uint8_t networks[2][ADDRESS_RAILS];
         unsigned counts[2] = {1 + seed % 4, 1 + seed / 4 % 4};
@@ -136,17 +128,4 @@ static void rails_match__both_ends_find_the_same(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rails_match__one_each_whatever_its_network),
-        cmocka_unit_test(rails_match__by_number),
-        cmocka_unit_test(rails_match__the_other_way_round),
-        cmocka_unit_test(rails_match__one_in_common),
-        cmocka_unit_test(rails_match__both_ends_find_the_same),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

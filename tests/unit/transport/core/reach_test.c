@@ -30,12 +30,11 @@ static struct core_peer *connected(struct cluster *cluster, uint32_t unplugged)
     return peer;
 }
 
-static void core_service_paths__all_ways_are_tried_and_proven(void **state)
+TEST(core_service_paths__all_ways_are_tried_and_proven)
 {
     struct cluster cluster;
     const struct core_peer *peer = connected(&cluster, 0);
 
-    (void)state;
     assert_int_equal(peer->paths.proven, (1u << RAILS) - 1);
     assert_int_equal(cluster.nodes[1].core.peers[0]->paths.proven, (1u << RAILS) - 1);
     assert_int_equal(peer->challenge_at_ns, UINT64_MAX);
@@ -46,7 +45,7 @@ static void core_service_paths__all_ways_are_tried_and_proven(void **state)
 
 /** An address that another host has, too; a cable that is not plugged in: it costs a frame now and
  *  then, and nothing else. */
-static void core_service_paths__one_that_leads_nowhere_is_not_used(void **state)
+TEST(core_service_paths__one_that_leads_nowhere_is_not_used)
 {
     struct cluster cluster;
     struct core_peer *peer = connected(&cluster, 1u << 1);
@@ -54,7 +53,6 @@ static void core_service_paths__one_that_leads_nowhere_is_not_used(void **state)
     struct beowire_completion done;
     char byte = 0;
 
-    (void)state;
     assert_int_equal(peer->paths.proven, 1 | 1u << 2);
     assert_int_equal(peer->message.usable_lanes & 1u << 1, 0);
     for (unsigned i = 0; i < 100; i++) {
@@ -72,12 +70,11 @@ static void core_service_paths__one_that_leads_nowhere_is_not_used(void **state)
 }
 
 /** The preferred way is not there when they connect: another is found, and left when it is. */
-static void core_prove_path__the_preferred_one_comes_later(void **state)
+TEST(core_prove_path__the_preferred_one_comes_later)
 {
     struct cluster cluster;
     const struct core_peer *peer = connected(&cluster, 1);
 
-    (void)state;
     assert_true(peer->paths.fast != 0);
     assert_false(paths_has_proven(&peer->paths, 0));
     sim_wire_unplug(cluster.wire, 1, 0, false);
@@ -87,9 +84,8 @@ static void core_prove_path__the_preferred_one_comes_later(void **state)
 }
 
 /** The peer answers what was asked, as it came. */
-static void core_receive__challenge_is_answered_with_its_number(void **state)
+STRANGER_TEST(core_receive__challenge_is_answered_with_its_number)
 {
-    struct stranger *stranger = *state;
     const struct frame_challenge body = {.number = to_le64(0x1234567890)};
 
     (void)be_accepted(stranger);
@@ -100,9 +96,8 @@ static void core_receive__challenge_is_answered_with_its_number(void **state)
 }
 
 /** Only the number that went that way proves it. */
-static void core_receive__response_proves_one_way(void **state)
+STRANGER_TEST(core_receive__response_proves_one_way)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     const struct core *core = stranger->core;
     struct frame_challenge body = {
@@ -120,9 +115,8 @@ static void core_receive__response_proves_one_way(void **state)
 
 /** A peer that has asked, and names places of others: no more goes there than three times what
  * came. */
-static void control_send_challenge__no_more_than_thrice_what_came(void **state)
+STRANGER_TEST(control_send_challenge__no_more_than_thrice_what_came)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     struct core *core = stranger->core;
     uint64_t sent;
@@ -282,9 +276,8 @@ static void asked_by_wire(struct stranger *stranger, const struct core_peer *pee
     assert_int_equal(stranger->heard.type, FRAME_EAGER);
 }
 
-static void core_leave_memory__who_is_not_met_there_is_asked_elsewhere(void **state)
+STRANGER_TEST(core_leave_memory__who_is_not_met_there_is_asked_elsewhere)
 {
-    struct stranger *stranger = *state;
     struct memory memory;
     const struct core_peer *peer = asked_by_memory(stranger, &memory);
 
@@ -297,7 +290,8 @@ static void core_leave_memory__who_is_not_met_there_is_asked_elsewhere(void **st
 }
 
 /** Room for a ring may come: nothing is left for one that was not there. */
-static void core_leave_memory__when_a_ring_could_not_be_made_for_long(void **state)
+TEST_AROUND(core_leave_memory__when_a_ring_could_not_be_made_for_long, stranger_setup,
+            stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct memory memory;
@@ -315,7 +309,8 @@ static void core_leave_memory__when_a_ring_could_not_be_made_for_long(void **sta
     asked_by_wire(stranger, peer);
 }
 
-static void core_leave_memory__who_asks_by_another_way_has_left_it(void **state)
+TEST_AROUND(core_leave_memory__who_asks_by_another_way_has_left_it, stranger_setup,
+            stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct memory memory;
@@ -328,9 +323,8 @@ static void core_leave_memory__who_asks_by_another_way_has_left_it(void **state)
 }
 
 /** It need not be known before. */
-static void core_peer_meet__who_says_that_it_is_here_and_asks_by_another_way(void **state)
+STRANGER_TEST(core_peer_meet__who_says_that_it_is_here_and_asks_by_another_way)
 {
-    struct stranger *stranger = *state;
     struct memory memory;
 
     share_memory(stranger, &memory);
@@ -339,7 +333,7 @@ static void core_peer_meet__who_says_that_it_is_here_and_asks_by_another_way(voi
 }
 
 /** By memory frames are of another length: what was agreed on there does not count elsewhere. */
-static void core_leave_memory__who_has_asked_there_asks_again(void **state)
+TEST_AROUND(core_leave_memory__who_has_asked_there_asks_again, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct memory memory;
@@ -372,7 +366,7 @@ static void core_leave_memory__who_has_asked_there_asks_again(void **state)
 }
 
 /** Both have met there: now the end of what joins them is that of the peer. */
-static void core_leave_memory__not_once_the_connection_is_open(void **state)
+TEST_AROUND(core_leave_memory__not_once_the_connection_is_open, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct memory memory;
@@ -388,9 +382,8 @@ static void core_leave_memory__not_once_the_connection_is_open(void **state)
 }
 
 /** Nothing else leads to it. */
-static void core_leave_memory__not_without_another_way(void **state)
+STRANGER_TEST(core_leave_memory__not_without_another_way)
 {
-    struct stranger *stranger = *state;
     struct memory memory;
     struct address_layout *layout = (struct address_layout *)(void *)stranger->address.bytes;
 
@@ -403,25 +396,4 @@ static void core_leave_memory__not_without_another_way(void **state)
     memory.loss.certain = true;
     pass(stranger, 1000000);
     assert_int_equal(peer->connection.error, -ECONNRESET);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(core_service_paths__all_ways_are_tried_and_proven),
-        cmocka_unit_test(core_service_paths__one_that_leads_nowhere_is_not_used),
-        cmocka_unit_test(core_prove_path__the_preferred_one_comes_later),
-        STRANGER_TEST(core_receive__challenge_is_answered_with_its_number),
-        STRANGER_TEST(core_receive__response_proves_one_way),
-        STRANGER_TEST(control_send_challenge__no_more_than_thrice_what_came),
-        STRANGER_TEST(core_leave_memory__who_is_not_met_there_is_asked_elsewhere),
-        STRANGER_TEST(core_leave_memory__when_a_ring_could_not_be_made_for_long),
-        STRANGER_TEST(core_leave_memory__who_asks_by_another_way_has_left_it),
-        STRANGER_TEST(core_peer_meet__who_says_that_it_is_here_and_asks_by_another_way),
-        STRANGER_TEST(core_leave_memory__who_has_asked_there_asks_again),
-        STRANGER_TEST(core_leave_memory__not_once_the_connection_is_open),
-        STRANGER_TEST(core_leave_memory__not_without_another_way),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

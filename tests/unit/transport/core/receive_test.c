@@ -5,7 +5,7 @@
 
 /* ---- peers --------------------------------------------------------------------------------- */
 
-static void core_receive__connect_is_accepted(void **state)
+TEST_AROUND(core_receive__connect_is_accepted, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
@@ -17,9 +17,8 @@ static void core_receive__connect_is_accepted(void **state)
     assert_int_equal(stranger->heard.credit, FLOW_INITIAL_CREDIT_FRAMES);
 }
 
-static void core_receive__accept_again_when_the_flow_has_moved(void **state)
+STRANGER_TEST(core_receive__accept_again_when_the_flow_has_moved)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     struct frame_connect body = connect_body(stranger);
 
@@ -34,9 +33,8 @@ static void core_receive__accept_again_when_the_flow_has_moved(void **state)
 }
 
 /** Nothing says that anybody is there. */
-static void core_receive__connect_without_proof_is_not_answered(void **state)
+STRANGER_TEST(core_receive__connect_without_proof_is_not_answered)
 {
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
 
     stranger->guesses = true;
@@ -52,9 +50,8 @@ static void core_receive__connect_without_proof_is_not_answered(void **state)
 }
 
 /** It knows the secret, and says another name. */
-static void core_receive__connect_for_another_incarnation(void **state)
+STRANGER_TEST(core_receive__connect_for_another_incarnation)
 {
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
 
     body.expected_incarnation = to_le64(stranger->core->incarnation + 1);
@@ -67,9 +64,8 @@ static void core_receive__connect_for_another_incarnation(void **state)
 }
 
 /** A CONNECT that somebody has recorded, with something else in it. */
-static void core_receive__connect_that_was_altered(void **state)
+STRANGER_TEST(core_receive__connect_that_was_altered)
 {
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
     uint8_t wire[1500] = {0};
 
@@ -86,7 +82,7 @@ static void core_receive__connect_that_was_altered(void **state)
 }
 
 /** Whoever guesses keys does not make the core believe that its peer has answered. */
-static void core_receive__accept_without_proof_is_ignored(void **state)
+TEST_AROUND(core_receive__accept_without_proof_is_ignored, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
@@ -115,7 +111,8 @@ static void core_receive__accept_without_proof_is_ignored(void **state)
 }
 
 /** Until it is known that the peer is where it says it is. */
-static void core_receive__only_answers_go_to_a_place_before_it_is_heard(void **state)
+TEST_AROUND(core_receive__only_answers_go_to_a_place_before_it_is_heard, stranger_setup,
+            stranger_teardown)
 {
     static const uint8_t text[3000] = {0};
     struct stranger *stranger = *state;
@@ -137,9 +134,8 @@ static void core_receive__only_answers_go_to_a_place_before_it_is_heard(void **s
     assert_int_equal(peer->connection.state, CONNECTION_FAILED);
 }
 
-static void core_receive__connect_that_lies(void **state)
+STRANGER_TEST(core_receive__connect_that_lies)
 {
-    struct stranger *stranger = *state;
     const struct frame_connect honest = connect_body(stranger);
     struct frame_connect body = honest;
 
@@ -162,9 +158,8 @@ static void core_receive__connect_that_lies(void **state)
     assert_int_equal(stranger->core->peer_count, 0);
 }
 
-static void core_receive__connect_after_failure_is_refused(void **state)
+STRANGER_TEST(core_receive__connect_after_failure_is_refused)
 {
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
 
     (void)be_accepted(stranger);
@@ -175,9 +170,8 @@ static void core_receive__connect_after_failure_is_refused(void **state)
                      FRAME_RESET_UNKNOWN);
 }
 
-static void core_receive__data_is_delivered_and_acknowledged(void **state)
+STRANGER_TEST(core_receive__data_is_delivered_and_acknowledged)
 {
-    struct stranger *stranger = *state;
     char buffer[] = "....";
 
     (void)be_accepted(stranger);
@@ -192,9 +186,8 @@ static void core_receive__data_is_delivered_and_acknowledged(void **state)
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
 
-static void core_receive__every_drop_has_its_counter(void **state)
+STRANGER_TEST(core_receive__every_drop_has_its_counter)
 {
-    struct stranger *stranger = *state;
     const struct core_counters *counters = &stranger->core->counters;
     uint8_t bad[1500] = {0};
 
@@ -227,9 +220,8 @@ static void core_receive__every_drop_has_its_counter(void **state)
     assert_int_equal(counters->dropped_key, 1); /* of a gap: only go-back-N drops */
 }
 
-static void core_receive__sent_without_credit(void **state)
+STRANGER_TEST(core_receive__sent_without_credit)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
     const struct flow *flow = &peer->message.flow;
     uint32_t probes = 0;
@@ -254,10 +246,8 @@ static void core_receive__sent_without_credit(void **state)
     assert_int_equal(peer->message.chunks, MESSAGE_CHUNKS + MESSAGE_PEER_CHUNKS);
 }
 
-static void core_receive__key_of_nobody_is_reset(void **state)
+STRANGER_TEST(core_receive__key_of_nobody_is_reset)
 {
-    struct stranger *stranger = *state;
-
     say(stranger, &(struct says){.fields = {.type = FRAME_PROBE, .key = 0x55}});
     round_trip(stranger);
     assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->echoed_key), 0x55);
@@ -266,9 +256,8 @@ static void core_receive__key_of_nobody_is_reset(void **state)
     assert_false(hear(stranger)); /* it is over anyway */
 }
 
-static void core_receive__reset_is_never_answered(void **state)
+STRANGER_TEST(core_receive__reset_is_never_answered)
 {
-    struct stranger *stranger = *state;
     const struct frame_reset reset = {.echoed_key = to_le32(5)};
 
     say(stranger, &(struct says){.fields.type = FRAME_RESET, .body = &reset});
@@ -277,7 +266,7 @@ static void core_receive__reset_is_never_answered(void **state)
     assert_int_equal(stranger->core->counters.dropped_key, 1);
 }
 
-static void core_receive__reset_ends_the_connection(void **state)
+TEST_AROUND(core_receive__reset_ends_the_connection, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
@@ -294,7 +283,7 @@ static void core_receive__reset_ends_the_connection(void **state)
     assert_int_equal(peer->message.error, -ECONNRESET);
 }
 
-static void core_receive__key_is_right_and_the_sender_is_not(void **state)
+TEST_AROUND(core_receive__key_is_right_and_the_sender_is_not, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     uint8_t wire[28];
@@ -310,7 +299,7 @@ static void core_receive__key_is_right_and_the_sender_is_not(void **state)
     assert_int_equal(stranger->core->peers[0]->connection.state, CONNECTION_OPEN);
 }
 
-static void core_receive__broken_rule_ends_the_connection(void **state)
+TEST_AROUND(core_receive__broken_rule_ends_the_connection, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
@@ -325,10 +314,8 @@ static void core_receive__broken_rule_ends_the_connection(void **state)
     assert_int_equal(peer->message.chunks, 0);
 }
 
-static void core_receive__frames_for_a_failed_peer_are_reset(void **state)
+STRANGER_TEST(core_receive__frames_for_a_failed_peer_are_reset)
 {
-    struct stranger *stranger = *state;
-
     (void)be_accepted(stranger);
     say(stranger, &(struct says){.fields.type = FRAME_CLOSE});
     say(stranger, &(struct says){.fields.type = FRAME_PROBE});
@@ -338,7 +325,8 @@ static void core_receive__frames_for_a_failed_peer_are_reset(void **state)
     assert_int_equal(stranger->core->counters.dropped_state, 1);
 }
 
-static void core_receive__close_is_answered_as_often_as_it_is_said(void **state)
+TEST_AROUND(core_receive__close_is_answered_as_often_as_it_is_said, stranger_setup,
+            stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
@@ -359,9 +347,8 @@ static void core_receive__close_is_answered_as_often_as_it_is_said(void **state)
     assert_int_equal(stranger->core->counters.dropped_state, 0); /* none was out of place */
 }
 
-static void core_receive__frame_longer_than_the_lane_s(void **state)
+STRANGER_TEST(core_receive__frame_longer_than_the_lane_s)
 {
-    struct stranger *stranger = *state;
     uint8_t wire[1600] = {0};
     struct frame_eager eager = {.message_bytes = to_le32(1554)};
 
@@ -381,10 +368,8 @@ static void core_receive__frame_longer_than_the_lane_s(void **state)
     assert_int_equal(stranger->core->messages.counters.unexpected_messages, 0);
 }
 
-static void core_receive__empty_frames(void **state)
+STRANGER_TEST(core_receive__empty_frames)
 {
-    struct stranger *stranger = *state;
-
     for (unsigned i = 0; i < 3; i++) {
         say_raw(stranger, "", 0);
     }
@@ -392,9 +377,8 @@ static void core_receive__empty_frames(void **state)
     assert_int_equal(stranger->core->counters.dropped[FRAME_BAD_LENGTH], 3);
 }
 
-static void core_receive__peers_with_shorter_frames(void **state)
+STRANGER_TEST(core_receive__peers_with_shorter_frames)
 {
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
     uint8_t data[1000] = {0};
 
@@ -413,9 +397,8 @@ static void core_receive__peers_with_shorter_frames(void **state)
     assert_false(hear(stranger));
 }
 
-static void core_receive__traffic_that_never_pauses_stops_no_clock(void **state)
+STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock)
 {
-    struct stranger *stranger = *state;
     struct core_peer *silent = NULL;
     struct beowire_address address = address_of_another(&stranger->address, 1);
     uint64_t connects;
@@ -445,9 +428,8 @@ static void say_byte(struct stranger *stranger, uint32_t sequence, char byte)
                        .payload = &byte});
 }
 
-static void core_receive__keeps_what_is_early_and_says_so(void **state)
+STRANGER_TEST(core_receive__keeps_what_is_early_and_says_so)
 {
-    struct stranger *stranger = *state;
     char buffer[3];
     struct beowire_completion done;
 
@@ -476,9 +458,8 @@ static void core_receive__keeps_what_is_early_and_says_so(void **state)
     assert_int_equal(stranger->core->counters.dropped_duplicate, 1);
 }
 
-static void core_receive__go_back_n_keeps_nothing(void **state)
+STRANGER_TEST(core_receive__go_back_n_keeps_nothing)
 {
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
 
     body.features = to_le32(0);
@@ -498,9 +479,8 @@ static void core_receive__go_back_n_keeps_nothing(void **state)
 }
 
 /** What a PROBE asks for may have come with it, and more than one receive() takes. */
-static void core_receive__probe_is_answered_when_all_has_been_taken(void **state)
+STRANGER_TEST(core_receive__probe_is_answered_when_all_has_been_taken)
 {
-    struct stranger *stranger = *state;
     const struct frame_probe body = {.number = to_le32(1)};
 
     (void)be_accepted(stranger);
@@ -517,9 +497,8 @@ static void core_receive__probe_is_answered_when_all_has_been_taken(void **state
 }
 
 /** A copy of a PROBE is no second question: it makes no more room for what nobody takes. */
-static void core_receive__a_probe_makes_room_once(void **state)
+STRANGER_TEST(core_receive__a_probe_makes_room_once)
 {
-    struct stranger *stranger = *state;
     const struct frame_probe body = {.number = to_le32(1)};
     struct message_peer *peer = &be_accepted(stranger)->message;
 
@@ -540,7 +519,7 @@ static void core_receive__a_probe_makes_room_once(void **state)
     assert_int_equal(peer->pile_frames, 4 * MESSAGE_PILE_FRAMES);
 }
 
-static void core_receive__rule_broken_by_what_was_kept(void **state)
+TEST_AROUND(core_receive__rule_broken_by_what_was_kept, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     const struct frame_done done = {.message = to_le32(3)}; /* nothing was announced */
@@ -558,9 +537,8 @@ static void core_receive__rule_broken_by_what_was_kept(void **state)
     cluster_check(&stranger->cluster);
 }
 
-static void core_receive__sack_of_what_was_never_sent(void **state)
+STRANGER_TEST(core_receive__sack_of_what_was_never_sent)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
 
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
@@ -579,9 +557,8 @@ static void say_leaving(struct stranger *stranger, uint32_t sequence)
     round_trip(stranger);
 }
 
-static void core_receive__who_leaves_gets_no_more(void **state)
+STRANGER_TEST(core_receive__who_leaves_gets_no_more)
 {
-    struct stranger *stranger = *state;
     static const uint8_t data[300000];
     struct core_peer *peer = be_accepted(stranger);
     struct beowire_completion done;
@@ -607,42 +584,4 @@ static void core_receive__who_leaves_gets_no_more(void **state)
         assert_int_equal(cluster_receive(&stranger->cluster, 0, peer, tag, 0, buffer, 1, NULL), 0);
         assert_int_equal(completed(stranger).status, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_receive__connect_is_accepted),
-        STRANGER_TEST(core_receive__accept_again_when_the_flow_has_moved),
-        STRANGER_TEST(core_receive__connect_without_proof_is_not_answered),
-        STRANGER_TEST(core_receive__connect_for_another_incarnation),
-        STRANGER_TEST(core_receive__connect_that_was_altered),
-        STRANGER_TEST(core_receive__accept_without_proof_is_ignored),
-        STRANGER_TEST(core_receive__only_answers_go_to_a_place_before_it_is_heard),
-        STRANGER_TEST(core_receive__connect_that_lies),
-        STRANGER_TEST(core_receive__connect_after_failure_is_refused),
-        STRANGER_TEST(core_receive__data_is_delivered_and_acknowledged),
-        STRANGER_TEST(core_receive__every_drop_has_its_counter),
-        STRANGER_TEST(core_receive__sent_without_credit),
-        STRANGER_TEST(core_receive__key_of_nobody_is_reset),
-        STRANGER_TEST(core_receive__reset_is_never_answered),
-        STRANGER_TEST(core_receive__reset_ends_the_connection),
-        STRANGER_TEST(core_receive__key_is_right_and_the_sender_is_not),
-        STRANGER_TEST(core_receive__broken_rule_ends_the_connection),
-        STRANGER_TEST(core_receive__frames_for_a_failed_peer_are_reset),
-        STRANGER_TEST(core_receive__close_is_answered_as_often_as_it_is_said),
-        STRANGER_TEST(core_receive__frame_longer_than_the_lane_s),
-        STRANGER_TEST(core_receive__empty_frames),
-        STRANGER_TEST(core_receive__peers_with_shorter_frames),
-        STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock),
-        STRANGER_TEST(core_receive__keeps_what_is_early_and_says_so),
-        STRANGER_TEST(core_receive__go_back_n_keeps_nothing),
-        STRANGER_TEST(core_receive__probe_is_answered_when_all_has_been_taken),
-        STRANGER_TEST(core_receive__a_probe_makes_room_once),
-        STRANGER_TEST(core_receive__rule_broken_by_what_was_kept),
-        STRANGER_TEST(core_receive__sack_of_what_was_never_sent),
-        STRANGER_TEST(core_receive__who_leaves_gets_no_more),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

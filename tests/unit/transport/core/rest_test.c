@@ -86,9 +86,8 @@ static void say_part(struct stranger *stranger, const struct parts *parts, unsig
     round_trip(stranger);
 }
 
-static void core_receive_rest__all_but_the_last(void **state)
+STRANGER_TEST(core_receive_rest__all_but_the_last)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES] = {0};
     struct beowire_completion done;
@@ -109,9 +108,8 @@ static void core_receive_rest__all_but_the_last(void **state)
 }
 
 /** Of a connection whose frames are sealed: what has no seal is not the peer's. */
-static void core_receive_rest__not_without_its_seal(void **state)
+STRANGER_TEST(core_receive_rest__not_without_its_seal)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES] = {0};
 
@@ -123,9 +121,8 @@ static void core_receive_rest__not_without_its_seal(void **state)
 }
 
 /** Where the data follows the head, as lanes hand out what they have not joined. */
-static void core_receive_rest__data_behind_the_head(void **state)
+STRANGER_TEST(core_receive_rest__data_behind_the_head)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES] = {0};
     uint8_t wire[sizeof parts.heads[1] + PART_BYTES];
@@ -140,7 +137,7 @@ static void core_receive_rest__data_behind_the_head(void **state)
 }
 
 /** What is owed, granted and reserved afterwards is the same as if they had come one by one. */
-static void core_receive_rest__counts_as_one_by_one(void **state)
+TEST_AROUND(core_receive_rest__counts_as_one_by_one, stranger_setup, stranger_teardown)
 {
     struct stranger *together = *state;
     struct stranger *single = NULL;
@@ -165,9 +162,8 @@ static void core_receive_rest__counts_as_one_by_one(void **state)
 }
 
 /** An acknowledgement is due after as many frames, and not later than after one. */
-static void core_receive_rest__is_acknowledged(void **state)
+STRANGER_TEST(core_receive_rest__is_acknowledged)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -182,9 +178,8 @@ static void core_receive_rest__is_acknowledged(void **state)
 }
 
 /** An acknowledgement that is due already is not put off. */
-static void core_receive_rest__what_was_owed_is_owed(void **state)
+STRANGER_TEST(core_receive_rest__what_was_owed_is_owed)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -197,9 +192,8 @@ static void core_receive_rest__what_was_owed_is_owed(void **state)
 }
 
 /** The window has a largest size, beyond which gaps could not be told of. */
-static void core_receive_rest__the_window_has_a_bound(void **state)
+STRANGER_TEST(core_receive_rest__the_window_has_a_bound)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -210,9 +204,8 @@ static void core_receive_rest__the_window_has_a_bound(void **state)
 }
 
 /** It is left to whoever looks at frames one by one. */
-static void core_receive_rest__leaves_what_is_not_plain(void **state)
+STRANGER_TEST(core_receive_rest__leaves_what_is_not_plain)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -257,9 +250,8 @@ static void core_receive_rest__leaves_what_is_not_plain(void **state)
     assert_int_equal(take(stranger, &parts, 1, 1), 1);
 }
 
-static void core_receive_rest__not_beyond_the_credit(void **state)
+STRANGER_TEST(core_receive_rest__not_beyond_the_credit)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -268,9 +260,8 @@ static void core_receive_rest__not_beyond_the_credit(void **state)
     assert_int_equal(take(stranger, &parts, 1, 4), 2);
 }
 
-static void core_receive_rest__not_over_any_lane(void **state)
+STRANGER_TEST(core_receive_rest__not_over_any_lane)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -279,18 +270,16 @@ static void core_receive_rest__not_over_any_lane(void **state)
     assert_int_equal(take(stranger, &parts, 1, 3), 0);
 }
 
-static void core_receive_rest__nobody_waits_for_the_message(void **state)
+STRANGER_TEST(core_receive_rest__nobody_waits_for_the_message)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
 
     (void)begin(stranger, &parts, NULL);
     assert_int_equal(take(stranger, &parts, 1, 3), 0);
 }
 
-static void core_receive_rest__something_is_missing_before(void **state)
+STRANGER_TEST(core_receive_rest__something_is_missing_before)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -303,9 +292,8 @@ static void core_receive_rest__something_is_missing_before(void **state)
 }
 
 /** All that is known of it is that a PROBE asks for more than has come. */
-static void core_receive_rest__something_else_was_sent(void **state)
+STRANGER_TEST(core_receive_rest__something_else_was_sent)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -315,9 +303,8 @@ static void core_receive_rest__something_else_was_sent(void **state)
     assert_int_equal(peer->message.flow.seen, PARTS + 3);
 }
 
-static void core_receive_rest__the_peer_has_failed(void **state)
+STRANGER_TEST(core_receive_rest__the_peer_has_failed)
 {
-    struct stranger *stranger = *state;
     struct parts parts;
     uint8_t buffer[MESSAGE_BYTES];
 
@@ -380,9 +367,8 @@ static void half_is_here(struct stranger *stranger, uint8_t *buffer, uint32_t by
 
 /** The rest follows it: its acknowledgement, due for the number of frames, can go with the answer
  * to the message. But it waits for no more than one look. */
-static void core_receive__half_a_message_waits_for_the_rest(void **state)
+STRANGER_TEST(core_receive__half_a_message_waits_for_the_rest)
 {
-    struct stranger *stranger = *state;
     uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
 
     half_is_here(stranger, buffer, sizeof buffer);
@@ -392,9 +378,8 @@ static void core_receive__half_a_message_waits_for_the_rest(void **state)
 }
 
 /** Then the application goes first, as after a message that has come in one. */
-static void core_receive__the_rest_has_come(void **state)
+STRANGER_TEST(core_receive__the_rest_has_come)
 {
-    struct stranger *stranger = *state;
     uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
 
     half_is_here(stranger, buffer, sizeof buffer);
@@ -407,9 +392,8 @@ static void core_receive__the_rest_has_come(void **state)
 }
 
 /** Not if the sender has no credit for it until we answer. */
-static void core_receive__half_a_message_for_which_credit_is_needed(void **state)
+STRANGER_TEST(core_receive__half_a_message_for_which_credit_is_needed)
 {
-    struct stranger *stranger = *state;
     uint8_t buffer[FLOW_INITIAL_CREDIT_FRAMES + 1];
 
     (void)be_accepted(stranger);
@@ -421,9 +405,8 @@ static void core_receive__half_a_message_for_which_credit_is_needed(void **state
 }
 
 /** Who asks with the first frame waits for the whole message: it is answered with the last. */
-static void core_receive__a_message_that_asks(void **state)
+STRANGER_TEST(core_receive__a_message_that_asks)
 {
-    struct stranger *stranger = *state;
     const struct frame_eager eager = {
         .tag = to_le64(1), .message_bytes = to_le32(3), .message = to_le16(7)};
 
@@ -454,9 +437,8 @@ static void core_receive__a_message_that_asks(void **state)
 }
 
 /** Nor if it has asked for an answer. */
-static void core_receive__half_a_message_that_asks(void **state)
+STRANGER_TEST(core_receive__half_a_message_that_asks)
 {
-    struct stranger *stranger = *state;
     const struct frame_eager eager = {
         .tag = to_le64(1), .message_bytes = to_le32(3), .message = to_le16(7)};
     const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(1)};
@@ -475,9 +457,8 @@ static void core_receive__half_a_message_that_asks(void **state)
 }
 
 /** Nor after what was announced: the receiver asks for that. */
-static void core_receive__an_announced_message_is_no_half(void **state)
+STRANGER_TEST(core_receive__an_announced_message_is_no_half)
 {
-    struct stranger *stranger = *state;
     const struct frame_announce announce = {.tag = to_le64(1),
                                             .message_bytes = to_le64(5000),
                                             .message = to_le32(9),
@@ -495,9 +476,8 @@ static void core_receive__an_announced_message_is_no_half(void **state)
 }
 
 /** And in a stream of halves it waits once: the next one is told of at once. */
-static void core_receive__half_and_half_again(void **state)
+STRANGER_TEST(core_receive__half_and_half_again)
 {
-    struct stranger *stranger = *state;
     uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 3];
 
     half_is_here(stranger, buffer, sizeof buffer);
@@ -507,32 +487,3 @@ static void core_receive__half_and_half_again(void **state)
 }
 
 /* ---- loss ---------------------------------------------------------------------------------- */
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_receive_rest__all_but_the_last),
-        STRANGER_TEST(core_receive_rest__not_without_its_seal),
-        STRANGER_TEST(core_receive_rest__data_behind_the_head),
-        STRANGER_TEST(core_receive_rest__counts_as_one_by_one),
-        STRANGER_TEST(core_receive_rest__is_acknowledged),
-        STRANGER_TEST(core_receive_rest__what_was_owed_is_owed),
-        STRANGER_TEST(core_receive_rest__the_window_has_a_bound),
-        STRANGER_TEST(core_receive_rest__leaves_what_is_not_plain),
-        STRANGER_TEST(core_receive_rest__not_beyond_the_credit),
-        STRANGER_TEST(core_receive_rest__not_over_any_lane),
-        STRANGER_TEST(core_receive_rest__nobody_waits_for_the_message),
-        STRANGER_TEST(core_receive_rest__something_is_missing_before),
-        STRANGER_TEST(core_receive_rest__something_else_was_sent),
-        STRANGER_TEST(core_receive_rest__the_peer_has_failed),
-        STRANGER_TEST(core_receive__half_a_message_waits_for_the_rest),
-        STRANGER_TEST(core_receive__the_rest_has_come),
-        STRANGER_TEST(core_receive__half_a_message_for_which_credit_is_needed),
-        STRANGER_TEST(core_receive__a_message_that_asks),
-        STRANGER_TEST(core_receive__half_a_message_that_asks),
-        STRANGER_TEST(core_receive__an_announced_message_is_no_half),
-        STRANGER_TEST(core_receive__half_and_half_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -77,9 +77,8 @@ static struct frame_eager empty(void)
     return (struct frame_eager){.tag = to_le64(1)};
 }
 
-static void core_begin_seals__if_either_end_wants_it(void **state)
+STRANGER_TEST(core_begin_seals__if_either_end_wants_it)
 {
-    struct stranger *stranger = *state;
     struct end end;
 
     struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
@@ -90,9 +89,8 @@ static void core_begin_seals__if_either_end_wants_it(void **state)
     assert_non_null(peer->seal);
 }
 
-static void core_begin_seals__not_if_none_does(void **state)
+STRANGER_TEST(core_begin_seals__not_if_none_does)
 {
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
 
     body.features = to_le32(SEALING);
@@ -103,9 +101,8 @@ static void core_begin_seals__not_if_none_does(void **state)
     assert_null(stranger->core->peers[0]->seal);
 }
 
-static void core_begin_seals__with_one_who_does_not_know_how(void **state)
+STRANGER_TEST(core_begin_seals__with_one_who_does_not_know_how)
 {
-    struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
 
     stranger->core->options.authenticate = true;
@@ -116,7 +113,8 @@ static void core_begin_seals__with_one_who_does_not_know_how(void **state)
     assert_int_equal(stranger->core->peer_count, 0);
 }
 
-static void core_begin_seals__accepted_by_one_who_does_not_know_how(void **state)
+TEST_AROUND(core_begin_seals__accepted_by_one_who_does_not_know_how, stranger_setup,
+            stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
@@ -137,9 +135,8 @@ static void core_begin_seals__accepted_by_one_who_does_not_know_how(void **state
 }
 
 /** Frames are as long as without seals, so less is in them. */
-static void core_begin_seals__leave_less_room(void **state)
+STRANGER_TEST(core_begin_seals__leave_less_room)
 {
-    struct stranger *stranger = *state;
     struct end end;
     const struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
 
@@ -149,9 +146,8 @@ static void core_begin_seals__leave_less_room(void **state)
                      1500 - sizeof(struct frame_seal) - sizeof(struct frame_data));
 }
 
-static void core_send_sealed__every_frame(void **state)
+STRANGER_TEST(core_send_sealed__every_frame)
 {
-    struct stranger *stranger = *state;
     const struct frame_eager eager = empty();
     struct end end;
 
@@ -185,9 +181,8 @@ static const struct frame *hear_sent(struct stranger *stranger, struct core_peer
 }
 
 /** Ethernet makes frames as long as that, and nobody knows with what. */
-static void core_send_sealed__short_data_has_its_padding(void **state)
+STRANGER_TEST(core_send_sealed__short_data_has_its_padding)
 {
-    struct stranger *stranger = *state;
     struct end end;
     struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
     const struct frame_data head = frame_encode_data(CLUSTER_ENDPOINT, peer->message.key, 7);
@@ -204,9 +199,8 @@ static void core_send_sealed__short_data_has_its_padding(void **state)
 }
 
 /** Data that was copied behind the head, as that of bundles. */
-static void core_send_sealed__data_in_the_head(void **state)
+STRANGER_TEST(core_send_sealed__data_in_the_head)
 {
-    struct stranger *stranger = *state;
     struct end end;
     struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
     uint8_t head[300];
@@ -224,9 +218,8 @@ static void core_send_sealed__data_in_the_head(void **state)
     assert_true(seal_is_right(&end.seal, bundle));
 }
 
-static void core_seal_is_right__not_without_one(void **state)
+STRANGER_TEST(core_seal_is_right__not_without_one)
 {
-    struct stranger *stranger = *state;
     struct end end;
     const struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
 
@@ -236,9 +229,8 @@ static void core_seal_is_right__not_without_one(void **state)
     assert_int_equal(peer->message.flow.expected, 0);
 }
 
-static void core_seal_is_right__not_altered_nor_again(void **state)
+STRANGER_TEST(core_seal_is_right__not_altered_nor_again)
 {
-    struct stranger *stranger = *state;
     const struct frame_eager eager = empty();
     struct end end;
     const struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
@@ -254,9 +246,8 @@ static void core_seal_is_right__not_altered_nor_again(void **state)
 }
 
 /** What comes early is kept, without its seal. */
-static void core_seal_is_right__of_what_comes_early(void **state)
+STRANGER_TEST(core_seal_is_right__of_what_comes_early)
 {
-    struct stranger *stranger = *state;
     const struct frame_eager eager = empty();
     struct end end;
     const struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
@@ -268,9 +259,8 @@ static void core_seal_is_right__of_what_comes_early(void **state)
 }
 
 /** Of a connection that is not sealed. */
-static void core_seal_is_right__where_there_should_be_none(void **state)
+STRANGER_TEST(core_seal_is_right__where_there_should_be_none)
 {
-    struct stranger *stranger = *state;
     const struct frame_eager eager = empty();
     struct end end;
     const struct core_peer *peer = be_accepted_as_named(stranger);
@@ -292,7 +282,7 @@ static void say_reset(struct stranger *stranger)
 }
 
 /** Anybody may have said so who has seen a frame: the peer is asked, and it answers. */
-static void core_receive_reset__of_a_peer_that_is_there(void **state)
+TEST_AROUND(core_receive_reset__of_a_peer_that_is_there, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     const struct frame_eager eager = empty();
@@ -315,7 +305,7 @@ static void core_receive_reset__of_a_peer_that_is_there(void **state)
 
 /** What has no seal ends nothing: whoever has put himself on the path may say so for a while, and
  *  hold back what the peer says. */
-static void core_receive_reset__of_a_peer_that_is_not_heard(void **state)
+TEST_AROUND(core_receive_reset__of_a_peer_that_is_not_heard, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct end end;
@@ -332,26 +322,4 @@ static void core_receive_reset__of_a_peer_that_is_not_heard(void **state)
     }
     pass(stranger, 2 * (uint64_t)SUSPICION_QUESTION_NS);
     assert_int_equal(peer->message.error, -ETIMEDOUT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_begin_seals__if_either_end_wants_it),
-        STRANGER_TEST(core_begin_seals__not_if_none_does),
-        STRANGER_TEST(core_begin_seals__with_one_who_does_not_know_how),
-        STRANGER_TEST(core_begin_seals__accepted_by_one_who_does_not_know_how),
-        STRANGER_TEST(core_begin_seals__leave_less_room),
-        STRANGER_TEST(core_send_sealed__every_frame),
-        STRANGER_TEST(core_send_sealed__short_data_has_its_padding),
-        STRANGER_TEST(core_send_sealed__data_in_the_head),
-        STRANGER_TEST(core_seal_is_right__not_without_one),
-        STRANGER_TEST(core_seal_is_right__not_altered_nor_again),
-        STRANGER_TEST(core_seal_is_right__of_what_comes_early),
-        STRANGER_TEST(core_seal_is_right__where_there_should_be_none),
-        STRANGER_TEST(core_receive_reset__of_a_peer_that_is_there),
-        STRANGER_TEST(core_receive_reset__of_a_peer_that_is_not_heard),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void look_at_timers(struct stranger *stranger, uint64_t now_ns)
 }
 
 /** The peer answers, and sends nothing of what it is asked for. */
-static void core_timers__data_that_never_comes(void **state)
+TEST_AROUND(core_timers__data_that_never_comes, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -36,9 +36,8 @@ static void core_timers__data_that_never_comes(void **state)
     peer->message.pulls = 0;
 }
 
-static void core_timers__nobody_answers_the_question(void **state)
+STRANGER_TEST(core_timers__nobody_answers_the_question)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
 
     assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
@@ -51,7 +50,7 @@ static void core_timers__nobody_answers_the_question(void **state)
     assert_true(stranger->core->undelivered);
 }
 
-static void core_timers__silent_peer_is_dead(void **state)
+TEST_AROUND(core_timers__silent_peer_is_dead, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -80,7 +79,7 @@ static void get_probes_only(struct stranger *stranger, uint64_t time_ns)
 }
 
 /** Something on the way drops frames of that length, for example. */
-static void core_timers__a_frame_that_never_arrives(void **state)
+TEST_AROUND(core_timers__a_frame_that_never_arrives, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -96,7 +95,7 @@ static void core_timers__a_frame_that_never_arrives(void **state)
 }
 
 /** One that arrives at last is no reason, however often it was sent. */
-static void core_timers__a_frame_that_arrives_late(void **state)
+TEST_AROUND(core_timers__a_frame_that_arrives_late, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -112,7 +111,7 @@ static void core_timers__a_frame_that_arrives_late(void **state)
 }
 
 /** A process that was stopped, or a clock that was set, says nothing about a peer. */
-static void core_timers__a_jump_of_the_clock_is_no_silence(void **state)
+TEST_AROUND(core_timers__a_jump_of_the_clock_is_no_silence, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -128,7 +127,7 @@ static void core_timers__a_jump_of_the_clock_is_no_silence(void **state)
     assert_true(core_is_flushed(stranger->core));
 }
 
-static void core_timers__a_jump_of_the_clock_while_asking(void **state)
+TEST_AROUND(core_timers__a_jump_of_the_clock_while_asking, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
@@ -144,7 +143,8 @@ static void core_timers__a_jump_of_the_clock_while_asking(void **state)
 }
 
 /** Whoever looks seldom notices as well, only later. */
-static void core_timers__silent_peer_is_dead_however_seldom_one_looks(void **state)
+TEST_AROUND(core_timers__silent_peer_is_dead_however_seldom_one_looks, stranger_setup,
+            stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -158,7 +158,7 @@ static void core_timers__silent_peer_is_dead_however_seldom_one_looks(void **sta
     assert_int_equal(peer->connection.state, CONNECTION_FAILED);
 }
 
-static void core_timers__idle_peer_may_be_silent_for_ever(void **state)
+TEST_AROUND(core_timers__idle_peer_may_be_silent_for_ever, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -170,9 +170,8 @@ static void core_timers__idle_peer_may_be_silent_for_ever(void **state)
 }
 
 /** Nothing is under way, and nothing else happens: the receive alone has the peer watched. */
-static void core_watch__a_peer_that_a_receive_waits_for(void **state)
+STRANGER_TEST(core_watch__a_peer_that_a_receive_waits_for)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
     char buffer[1];
 
@@ -189,9 +188,8 @@ static void core_watch__a_peer_that_a_receive_waits_for(void **state)
 
 /** Nobody has said a word yet: the receive asks for a connection, or the peer's end would never be
  *  noticed. */
-static void core_watch__a_peer_that_has_never_been_heard_of(void **state)
+STRANGER_TEST(core_watch__a_peer_that_has_never_been_heard_of)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
     char buffer[1];
 
@@ -213,7 +211,8 @@ static void core_watch__a_peer_that_has_never_been_heard_of(void **state)
 
 /** Nobody waits for its answer any more: no reason to give it up. Another that does waits as long
  * as any other. */
-static void core_cancel__a_receive_that_alone_wanted_the_connection(void **state)
+TEST_AROUND(core_cancel__a_receive_that_alone_wanted_the_connection, stranger_setup,
+            stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core *core = stranger->core;
@@ -236,9 +235,8 @@ static void core_cancel__a_receive_that_alone_wanted_the_connection(void **state
     assert_int_equal(completed(stranger).status, -ETIMEDOUT);
 }
 
-static void core_cancel__another_operation_still_wants_the_connection(void **state)
+STRANGER_TEST(core_cancel__another_operation_still_wants_the_connection)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
     char buffer[2];
 
@@ -256,9 +254,8 @@ static void core_cancel__another_operation_still_wants_the_connection(void **sta
 
 /** A timer that was set to a time that is over (core_watch() takes that of the last frame) says
  * nothing about whether anybody has looked at the timers. */
-static void core_attend__who_has_looked_lately_was_not_away(void **state)
+STRANGER_TEST(core_attend__who_has_looked_lately_was_not_away)
 {
-    struct stranger *stranger = *state;
     struct core *core = stranger->core;
     struct core_peer *peer = be_accepted_as_named(stranger);
 
@@ -277,7 +274,7 @@ static void core_attend__who_has_looked_lately_was_not_away(void **state)
 }
 
 /** No other time than the timeout counts, however far away the next probe is. */
-static void core_dies_at__when_the_timeout_is_over(void **state)
+TEST_AROUND(core_dies_at__when_the_timeout_is_over, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -303,10 +300,9 @@ static int say_status(struct lane *lane)
 }
 
 /** A lane that is down is asked again by the clock, whatever else comes and goes. */
-static void core_timers__a_lane_that_comes_back(void **state)
+STRANGER_TEST(core_timers__a_lane_that_comes_back)
 {
     static struct lane_operations operations;
-    struct stranger *stranger = *state;
     struct lane *lane = stranger->core->options.lanes.lanes[0];
 
     (void)be_accepted_as_named(stranger);
@@ -331,10 +327,9 @@ static void note_withdrawn(struct lane *lane, const struct lane_address *to)
 }
 
 /** Whoever is given up reads no more of our memory: the application may use it again at once. */
-static void core_fail_peer__withdraws_our_memory(void **state)
+STRANGER_TEST(core_fail_peer__withdraws_our_memory)
 {
     static struct lane_operations operations;
-    struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
     struct lane *lane = stranger->core->options.lanes.lanes[0];
 
@@ -346,7 +341,7 @@ static void core_fail_peer__withdraws_our_memory(void **state)
     assert_int_equal(withdrawn, 1);
 }
 
-static void core_dies_at__never_if_so_ordered(void **state)
+TEST_AROUND(core_dies_at__never_if_so_ordered, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -419,10 +414,8 @@ static struct core_peer *have_silent_peer(struct stranger *stranger, bool at_onc
     return peer;
 }
 
-static void core_ask_host__not_as_long_as_the_peer_answers(void **state)
+STRANGER_TEST(core_ask_host__not_as_long_as_the_peer_answers)
 {
-    struct stranger *stranger = *state;
-
     (void)have_silent_peer(stranger, true);
     pass(stranger, PEER_TIMEOUT_NS / 2 - 1000000);
     assert_int_equal(host_asked, 0);
@@ -459,18 +452,18 @@ static void waits_for_a_peer_that_stands_still(struct stranger *stranger, bool a
     assert_true(core_is_flushed(stranger->core));
 }
 
-static void core_ask_host__waits_for_a_peer_that_stands_still(void **state)
+TEST_AROUND(core_ask_host__waits_for_a_peer_that_stands_still, stranger_setup, stranger_teardown)
 {
     waits_for_a_peer_that_stands_still(*state, true);
 }
 
-static void core_ask_host__answers_that_take_their_time(void **state)
+TEST_AROUND(core_ask_host__answers_that_take_their_time, stranger_setup, stranger_teardown)
 {
     waits_for_a_peer_that_stands_still(*state, false);
 }
 
 /** A host that is gone is noticed as soon as without all this. */
-static void core_ask_host__a_host_that_does_not_answer(void **state)
+TEST_AROUND(core_ask_host__a_host_that_does_not_answer, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, false);
@@ -484,7 +477,7 @@ static void core_ask_host__a_host_that_does_not_answer(void **state)
 }
 
 /** And one that goes while its process stands still, in no more than twice the time. */
-static void core_ask_host__a_host_that_goes_later(void **state)
+TEST_AROUND(core_ask_host__a_host_that_goes_later, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, true);
@@ -501,9 +494,8 @@ static void core_ask_host__a_host_that_goes_later(void **state)
 }
 
 /** Nothing was ever heard by that lane: who knows whether it would be told of the peer's end. */
-static void core_ask_host__whose_refusals_may_not_come_through(void **state)
+STRANGER_TEST(core_ask_host__whose_refusals_may_not_come_through)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, true);
 
     peer->paths.heard = 0;
@@ -512,7 +504,7 @@ static void core_ask_host__whose_refusals_may_not_come_through(void **state)
 }
 
 /** But not for ever: who has ended may have left its place to another. */
-static void core_ask_host__one_that_never_answers(void **state)
+TEST_AROUND(core_ask_host__one_that_never_answers, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
@@ -527,7 +519,7 @@ static void core_ask_host__one_that_never_answers(void **state)
 }
 
 /** One that has not opened the connection yet may stand still as well, if its host vouches. */
-static void core_ask_host__before_there_is_a_connection(void **state)
+TEST_AROUND(core_ask_host__before_there_is_a_connection, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
@@ -547,7 +539,7 @@ static void core_ask_host__before_there_is_a_connection(void **state)
 }
 
 /** Data that does not come of one that stands still is not missing. */
-static void core_ask_host__data_is_not_waited_for_meanwhile(void **state)
+TEST_AROUND(core_ask_host__data_is_not_waited_for_meanwhile, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, true);
@@ -562,7 +554,7 @@ static void core_ask_host__data_is_not_waited_for_meanwhile(void **state)
 }
 
 /** Who looks so seldom that the answer comes together with the end of patience has it counted. */
-static void core_ask_host__who_looks_seldom(void **state)
+TEST_AROUND(core_ask_host__who_looks_seldom, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, false);
@@ -573,40 +565,4 @@ static void core_ask_host__who_looks_seldom(void **state)
         pass(stranger, PEER_TIMEOUT_NS * 6 / 10 + 1000);
     }
     assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_timers__data_that_never_comes),
-        STRANGER_TEST(core_timers__nobody_answers_the_question),
-        STRANGER_TEST(core_timers__silent_peer_is_dead),
-        STRANGER_TEST(core_timers__a_frame_that_never_arrives),
-        STRANGER_TEST(core_timers__a_frame_that_arrives_late),
-        STRANGER_TEST(core_timers__a_jump_of_the_clock_is_no_silence),
-        STRANGER_TEST(core_timers__a_jump_of_the_clock_while_asking),
-        STRANGER_TEST(core_timers__silent_peer_is_dead_however_seldom_one_looks),
-        STRANGER_TEST(core_timers__idle_peer_may_be_silent_for_ever),
-        STRANGER_TEST(core_watch__a_peer_that_a_receive_waits_for),
-        STRANGER_TEST(core_watch__a_peer_that_has_never_been_heard_of),
-        STRANGER_TEST(core_cancel__a_receive_that_alone_wanted_the_connection),
-        STRANGER_TEST(core_cancel__another_operation_still_wants_the_connection),
-        STRANGER_TEST(core_attend__who_has_looked_lately_was_not_away),
-        STRANGER_TEST(core_dies_at__when_the_timeout_is_over),
-        STRANGER_TEST(core_dies_at__never_if_so_ordered),
-        STRANGER_TEST(core_timers__a_lane_that_comes_back),
-        STRANGER_TEST(core_fail_peer__withdraws_our_memory),
-        STRANGER_TEST(core_ask_host__not_as_long_as_the_peer_answers),
-        STRANGER_TEST(core_ask_host__waits_for_a_peer_that_stands_still),
-        STRANGER_TEST(core_ask_host__answers_that_take_their_time),
-        STRANGER_TEST(core_ask_host__a_host_that_does_not_answer),
-        STRANGER_TEST(core_ask_host__a_host_that_goes_later),
-        STRANGER_TEST(core_ask_host__whose_refusals_may_not_come_through),
-        STRANGER_TEST(core_ask_host__before_there_is_a_connection),
-        STRANGER_TEST(core_ask_host__one_that_never_answers),
-        STRANGER_TEST(core_ask_host__data_is_not_waited_for_meanwhile),
-        STRANGER_TEST(core_ask_host__who_looks_seldom),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,10 @@
 #include "core/address.h"
 #include "flow/proof.h"
 #include "simulation/cluster.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define STRANGER_KEY 0xABCD1234
 #define STRANGER_NONCE "the nonce: 16 B"
@@ -92,7 +89,8 @@ static inline int stranger_teardown(void **state)
     return 0;
 }
 
-#define STRANGER_TEST(name) cmocka_unit_test_setup_teardown(name, stranger_setup, stranger_teardown)
+#define STRANGER_TEST(name)                                                                        \
+    TEST_WITH(struct stranger *stranger, name, stranger_setup, stranger_teardown)
 
 /** Lets time pass. */
 static inline void pass(struct stranger *stranger, uint64_t time_ns)

@@ -126,7 +126,7 @@ static void say_for(struct stranger *stranger, const void *frame, size_t bytes, 
 
 /** Who does not know the key can say so as often as it likes; though the peer is silent meanwhile.
  */
-static void core_suspect__a_stranger_says_so(void **state)
+TEST_AROUND(core_suspect__a_stranger_says_so, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
@@ -141,7 +141,7 @@ static void core_suspect__a_stranger_says_so(void **state)
 }
 
 /** Routers need not quote more of what they drop than eight bytes. */
-static void core_suspect__too_little_is_quoted(void **state)
+TEST_AROUND(core_suspect__too_little_is_quoted, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
@@ -153,7 +153,7 @@ static void core_suspect__too_little_is_quoted(void **state)
 }
 
 /** Any hint has the peer asked at once, but not more often than it would be anyway. */
-static void core_suspect__asks(void **state)
+TEST_AROUND(core_suspect__asks, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -182,7 +182,7 @@ static void core_suspect__asks(void **state)
 }
 
 /** Its kernel refuses what we send, and nothing at all is heard of it. */
-static void core_is_refused__silent_and_refused_again(void **state)
+TEST_AROUND(core_is_refused__silent_and_refused_again, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
@@ -225,9 +225,8 @@ static unsigned say_too_long(struct stranger *stranger, const void *frame, size_
 }
 
 /** Only who has seen a frame that did arrive once says that the way has become narrow. */
-static void core_notice_lost__a_frame_is_too_long(void **state)
+STRANGER_TEST(core_notice_lost__a_frame_is_too_long)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
     uint8_t frame[sizeof(struct frame_header)] = {0};
 
@@ -241,7 +240,7 @@ static void core_notice_lost__a_frame_is_too_long(void **state)
 }
 
 /** The peer answers each question, and never has what was sent: nobody says why. */
-static void core_cut_stuck__a_frame_never_arrives(void **state)
+TEST_AROUND(core_cut_stuck__a_frame_never_arrives, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted_as_named(stranger);
@@ -262,9 +261,8 @@ static void core_cut_stuck__a_frame_never_arrives(void **state)
 }
 
 /** A longer CONNECT than arrives is how it is found out what does. */
-static void core_notice_lost__a_connect_is_too_long(void **state)
+STRANGER_TEST(core_notice_lost__a_connect_is_too_long)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
     bool shortest = false;
 
@@ -284,7 +282,7 @@ static void core_notice_lost__a_connect_is_too_long(void **state)
 }
 
 /** So does something between us and a peer that answers another way. */
-static void core_is_refused__but_it_is_heard(void **state)
+TEST_AROUND(core_is_refused__but_it_is_heard, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
@@ -300,7 +298,7 @@ static void core_is_refused__but_it_is_heard(void **state)
 }
 
 /** Once is not enough; until the peer has been silent for as long as any other may be. */
-static void core_is_refused__once(void **state)
+TEST_AROUND(core_is_refused__once, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
@@ -315,9 +313,8 @@ static void core_is_refused__once(void **state)
 }
 
 /** DATA has a header of its own; the key is where all have it. */
-static void core_is_refused__data(void **state)
+STRANGER_TEST(core_is_refused__data)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
     const struct frame_data data = frame_encode_data(CLUSTER_ENDPOINT, STRANGER_KEY, 1);
 
@@ -326,9 +323,8 @@ static void core_is_refused__data(void **state)
 }
 
 /** CONNECT has no key in its header, but one in its body. */
-static void core_is_refused__nobody_is_there_to_connect_to(void **state)
+STRANGER_TEST(core_is_refused__nobody_is_there_to_connect_to)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
 
     listen_for_refusals(stranger);
@@ -362,7 +358,7 @@ static void add_silent_lane(struct stranger *stranger)
 
 /** One lane leads to a host that has the peer's address, too, and refuses; the peer may be where
  *  the other leads. So it is waited for as if nobody had said anything. */
-static void core_is_refused__not_where_it_was_never_heard(void **state)
+TEST_AROUND(core_is_refused__not_where_it_was_never_heard, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
@@ -381,9 +377,8 @@ static void core_is_refused__not_where_it_was_never_heard(void **state)
 }
 
 /** Of a connection that is open, whoever refuses what asks for the proof of another way. */
-static void core_is_refused__not_over_a_way_that_is_not_proven(void **state)
+STRANGER_TEST(core_is_refused__not_over_a_way_that_is_not_proven)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
 
     add_silent_lane(stranger);
@@ -399,7 +394,7 @@ static void core_is_refused__not_over_a_way_that_is_not_proven(void **state)
     stranger->core->options.lanes.count = 1;
 }
 
-static void core_suspect__a_stranger_says_so_of_whom_we_ask(void **state)
+TEST_AROUND(core_suspect__a_stranger_says_so_of_whom_we_ask, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = NULL;
@@ -414,9 +409,8 @@ static void core_suspect__a_stranger_says_so_of_whom_we_ask(void **state)
 }
 
 /** A closed socket beside shared memory is no hint. */
-static void core_notice_lost__our_own_kernel_knows(void **state)
+STRANGER_TEST(core_notice_lost__our_own_kernel_knows)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
 
     said.certain = true;
@@ -426,7 +420,7 @@ static void core_notice_lost__our_own_kernel_knows(void **state)
 }
 
 /** What was said while nobody looked is found out as well; but the time is not the peer's. */
-static void core_is_refused__while_nobody_looked(void **state)
+TEST_AROUND(core_is_refused__while_nobody_looked, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = await_answer(stranger);
@@ -440,28 +434,4 @@ static void core_is_refused__while_nobody_looked(void **state)
     assert_int_equal(peer->connection.state, CONNECTION_OPEN);
     pass(stranger, LONG_NS);
     assert_int_equal(peer->message.error, -ECONNRESET);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_suspect__a_stranger_says_so),
-        STRANGER_TEST(core_suspect__too_little_is_quoted),
-        STRANGER_TEST(core_suspect__asks),
-        STRANGER_TEST(core_suspect__a_stranger_says_so_of_whom_we_ask),
-        STRANGER_TEST(core_notice_lost__a_frame_is_too_long),
-        STRANGER_TEST(core_notice_lost__a_connect_is_too_long),
-        STRANGER_TEST(core_cut_stuck__a_frame_never_arrives),
-        STRANGER_TEST(core_is_refused__silent_and_refused_again),
-        STRANGER_TEST(core_is_refused__but_it_is_heard),
-        STRANGER_TEST(core_is_refused__once),
-        STRANGER_TEST(core_is_refused__not_where_it_was_never_heard),
-        STRANGER_TEST(core_is_refused__not_over_a_way_that_is_not_proven),
-        STRANGER_TEST(core_is_refused__data),
-        STRANGER_TEST(core_is_refused__nobody_is_there_to_connect_to),
-        STRANGER_TEST(core_is_refused__while_nobody_looked),
-        STRANGER_TEST(core_notice_lost__our_own_kernel_knows),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

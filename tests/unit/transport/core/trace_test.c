@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/trace.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 #define ROOM 4
 
@@ -16,21 +13,19 @@ static uint64_t ticks(void)
     return ++clock_ticks;
 }
 
-static void trace_here__without_a_ring_does_nothing(void **state)
+TEST(trace_here__without_a_ring_does_nothing)
 {
-    (void)state;
     clock_ticks = 0;
     trace_here(NULL, TRACE_POSTED, 8);
     assert_int_equal(clock_ticks, 0);
 }
 
-static void trace_here__keeps_the_latest_points(void **state)
+TEST(trace_here__keeps_the_latest_points)
 {
     struct trace_point points[ROOM] = {{0}};
     uint64_t noted = 0;
     struct trace trace = {.points = points, .noted = &noted, .ticks = ticks, .mask = ROOM - 1};
 
-    (void)state;
     clock_ticks = 100;
     for (unsigned i = 0; i < ROOM + 1; i++) {
         trace_here(&trace, TRACE_OUT, i);
@@ -43,24 +38,12 @@ static void trace_here__keeps_the_latest_points(void **state)
     assert_int_equal(points[1].detail, 1);
 }
 
-static void trace_here__what_is_too_much_is_the_most(void **state)
+TEST(trace_here__what_is_too_much_is_the_most)
 {
     struct trace_point points[1] = {{0}};
     uint64_t noted = 0;
     struct trace trace = {.points = points, .noted = &noted, .ticks = ticks, .mask = 0};
 
-    (void)state;
     trace_here(&trace, TRACE_POSTED, UINT64_C(1) << 40);
     assert_int_equal(points[0].detail, UINT32_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trace_here__without_a_ring_does_nothing),
-        cmocka_unit_test(trace_here__keeps_the_latest_points),
-        cmocka_unit_test(trace_here__what_is_too_much_is_the_most),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames that were made before the MTU of an interface was lowered. */
 #include "simulation/cluster.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #define NARROWED_BYTES 500
 #define SHORT_BYTES 100
@@ -57,11 +53,10 @@ static uint64_t send_over(struct pair *pair, uint64_t bytes, unsigned lane)
     return pair->lanes[lane]->sent_frames - before;
 }
 
-static void core_wire_send__what_is_too_long_for_a_narrowed_lane(void **state)
+TEST(core_wire_send__what_is_too_long_for_a_narrowed_lane)
 {
     struct pair *pair = meet(2);
 
-    (void)state;
     assert_true(send_over(pair, LONG_BYTES, 0) > 0);
     pair->lanes[0]->narrowed_bytes = NARROWED_BYTES;
     assert_true(send_over(pair, LONG_BYTES, 1) > 0);
@@ -72,13 +67,12 @@ static void core_wire_send__what_is_too_long_for_a_narrowed_lane(void **state)
 }
 
 /** Frames of both kinds that are sent together arrive in order. */
-static void core_wire_send__long_and_short_ones_by_turns(void **state)
+TEST(core_wire_send__long_and_short_ones_by_turns)
 {
     static uint8_t data[LONG_BYTES];
     static uint8_t buffers[20][LONG_BYTES];
     struct pair *pair = meet(2);
 
-    (void)state;
     pair->lanes[0]->narrowed_bytes = NARROWED_BYTES;
     for (uint32_t i = 0; i < 20; i++) {
         assert_int_equal(
@@ -101,23 +95,11 @@ static void core_wire_send__long_and_short_ones_by_turns(void **state)
 }
 
 /** Without another lane it stays with the one there is, which may be as wide again soon. */
-static void core_wire_send__no_other_lane(void **state)
+TEST(core_wire_send__no_other_lane)
 {
     struct pair *pair = meet(1);
 
-    (void)state;
     pair->lanes[0]->narrowed_bytes = NARROWED_BYTES;
     assert_true(send_over(pair, LONG_BYTES, 0) > 0);
     cluster_close(&pair->cluster);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(core_wire_send__what_is_too_long_for_a_narrowed_lane),
-        cmocka_unit_test(core_wire_send__long_and_short_ones_by_turns),
-        cmocka_unit_test(core_wire_send__no_other_lane),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,9 +102,8 @@ static struct core_peer *have_silent_peer(struct stranger *stranger, enum lane_w
     return peer;
 }
 
-static void core_bear_witness__is_offered_where_all_lanes_do(void **state)
+STRANGER_TEST(core_bear_witness__is_offered_where_all_lanes_do)
 {
-    struct stranger *stranger = *state;
     uint8_t key[LANE_WITNESS_KEY_BYTES];
 
     assert_false(stranger->core->bears_witness);
@@ -118,9 +117,8 @@ static void core_bear_witness__is_offered_where_all_lanes_do(void **state)
 }
 
 /** Its host answers, but who has its place cannot prove that it is the peer. */
-static void core_may_be_there__who_proves_nothing_is_silent(void **state)
+STRANGER_TEST(core_may_be_there__who_proves_nothing_is_silent)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, LANE_WITNESS_SILENT);
     uint8_t key[LANE_WITNESS_KEY_BYTES];
 
@@ -132,9 +130,8 @@ static void core_may_be_there__who_proves_nothing_is_silent(void **state)
     assert_memory_equal(key, key_of_call, sizeof key);
 }
 
-static void core_may_be_there__is_asked_again(void **state)
+STRANGER_TEST(core_may_be_there__is_asked_again)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, LANE_WITNESS_ENDED);
 
     pass(stranger, PEER_TIMEOUT_NS + 10000000);
@@ -143,7 +140,7 @@ static void core_may_be_there__is_asked_again(void **state)
     assert_int_equal(dismissed, called);
 }
 
-static void core_may_be_there__who_proves_it_stands_still(void **state)
+TEST_AROUND(core_may_be_there__who_proves_it_stands_still, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, LANE_WITNESS_PROVES);
@@ -157,7 +154,7 @@ static void core_may_be_there__who_proves_it_stands_still(void **state)
     assert_int_equal(peer->message.error, -ETIMEDOUT);
 }
 
-static void core_may_be_there__no_socket_is_no_silence(void **state)
+TEST_AROUND(core_may_be_there__no_socket_is_no_silence, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, LANE_WITNESS_SILENT);
@@ -169,7 +166,7 @@ static void core_may_be_there__no_socket_is_no_silence(void **state)
 }
 
 /** A firewall lets no TCP through: the answers of the host are all there is. */
-static void core_may_be_there__nothing_comes_back(void **state)
+TEST_AROUND(core_may_be_there__nothing_comes_back, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, LANE_WITNESS_UNKNOWN);
@@ -179,7 +176,7 @@ static void core_may_be_there__nothing_comes_back(void **state)
     assert_int_equal(called, 1);
 }
 
-static void core_call_witness__not_of_who_has_none(void **state)
+TEST_AROUND(core_call_witness__not_of_who_has_none, stranger_setup, stranger_teardown)
 {
     struct stranger *stranger = *state;
 
@@ -191,9 +188,8 @@ static void core_call_witness__not_of_who_has_none(void **state)
     assert_int_equal(called, 0);
 }
 
-static void core_dismiss_witness__the_peer_is_heard(void **state)
+STRANGER_TEST(core_dismiss_witness__the_peer_is_heard)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = have_silent_peer(stranger, LANE_WITNESS_PROVES);
 
     pass(stranger, 2 * PEER_TIMEOUT_NS);
@@ -202,19 +198,4 @@ static void core_dismiss_witness__the_peer_is_heard(void **state)
     round_trip(stranger);
     assert_false(core_is_doubted(peer));
     assert_int_equal(dismissed, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STRANGER_TEST(core_bear_witness__is_offered_where_all_lanes_do),
-        STRANGER_TEST(core_may_be_there__who_proves_nothing_is_silent),
-        STRANGER_TEST(core_may_be_there__is_asked_again),
-        STRANGER_TEST(core_may_be_there__who_proves_it_stands_still),
-        STRANGER_TEST(core_may_be_there__no_socket_is_no_silence),
-        STRANGER_TEST(core_may_be_there__nothing_comes_back),
-        STRANGER_TEST(core_call_witness__not_of_who_has_none),
-        STRANGER_TEST(core_dismiss_witness__the_peer_is_heard),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,16 @@
 #include "endpoint/configuration.h"
 
 #include "beowire.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** A directory of the test's own, which is also its user's configuration directory. */
 static char directory[] = "/tmp/configuration-test-XXXXXX";
@@ -106,22 +103,20 @@ static int prepare(void **state)
     return 0;
 }
 
-static void configuration_read__file_of_the_user(void **state)
+TEST_AROUND(configuration_read__file_of_the_user, prepare, NULL)
 {
     struct settings settings;
 
-    (void)state;
     assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
     assert_int_equal(settings.message.eager_bytes, 1000);
     assert_int_equal(settings.message.bundle_bytes, BUNDLE_BYTES_MAX);
 }
 
-static void configuration_read__file_that_is_named(void **state)
+TEST_AROUND(configuration_read__file_that_is_named, prepare, NULL)
 {
     struct settings settings;
     char reason[400] = "";
 
-    (void)state;
     assert_int_equal(setenv("BEOWIRE_CONFIG", "/nonexistent/beowire.conf", 1), 0);
     assert_int_equal(configuration_read(NULL, &settings, reason, sizeof reason), -ENOENT);
     assert_string_equal(reason, "/nonexistent/beowire.conf: No such file or directory");
@@ -137,12 +132,11 @@ static void configuration_read__file_that_is_named(void **state)
     assert_int_equal(unlink(file), 0);
 }
 
-static void configuration_read__program_of_another_user(void **state)
+TEST_AROUND(configuration_read__program_of_another_user, prepare, NULL)
 {
     struct settings settings;
     char reason[400] = "";
 
-    (void)state;
     is_setuid = true;
     int of_user = configuration_read(NULL, &settings, reason, sizeof reason);
     uint32_t eager_bytes = settings.message.eager_bytes;
@@ -155,7 +149,7 @@ static void configuration_read__program_of_another_user(void **state)
     assert_string_equal(reason, "");
 }
 
-static void configuration_read__all_of_a_file_or_nothing(void **state)
+TEST_AROUND(configuration_read__all_of_a_file_or_nothing, prepare, NULL)
 {
     static char text[SETTINGS_BYTES_MAX + 1];
     const char last[] = {'s', 'p', 'i', 'n', '_', 'n', 's', '=', '9', '0', '0', '0'};
@@ -163,7 +157,6 @@ static void configuration_read__all_of_a_file_or_nothing(void **state)
     struct settings settings;
     char reason[400] = "";
 
-    (void)state;
     memset(text, '\n', sizeof text);
     memcpy(text + SETTINGS_BYTES_MAX - sizeof last, last, sizeof last);
     write_bytes(text, SETTINGS_BYTES_MAX);
@@ -179,12 +172,11 @@ static void configuration_read__all_of_a_file_or_nothing(void **state)
     assert_non_null(strstr(reason, ":2: spin_ns is a number"));
 }
 
-static void configuration_read__environment_comes_last(void **state)
+TEST_AROUND(configuration_read__environment_comes_last, prepare, NULL)
 {
     struct settings settings;
     char reason[400] = "";
 
-    (void)state;
     assert_int_equal(setenv("BEOWIRE_SETTINGS", "eager_bytes=2000,go_back_n=true", 1), 0);
     assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
     assert_int_equal(settings.message.eager_bytes, 2000);
@@ -195,13 +187,12 @@ static void configuration_read__environment_comes_last(void **state)
     assert_string_equal(reason, "BEOWIRE_SETTINGS:2: there is no setting x");
 }
 
-static void configuration_read__what_cannot_be_seen_may_be_there(void **state)
+TEST_AROUND(configuration_read__what_cannot_be_seen_may_be_there, prepare, NULL)
 {
     struct settings settings;
     char reason[400] = "";
     char expected[400];
 
-    (void)state;
     closed = file;
     assert_int_equal(configuration_read(NULL, &settings, reason, sizeof reason), -EACCES);
     (void)snprintf(expected, sizeof expected, "%s: Permission denied", file);
@@ -221,13 +212,12 @@ static bool has_seals(const char *path)
     return settings.authenticate;
 }
 
-static void configuration_read__seals_of_the_host_stay(void **state)
+TEST_AROUND(configuration_read__seals_of_the_host_stay, prepare, NULL)
 {
     char of_user[128];
     char reason[400] = "";
     struct settings settings;
 
-    (void)state;
     (void)snprintf(of_host, sizeof of_host, "%s/beowire/host", directory);
     (void)snprintf(of_user, sizeof of_user, "%s", file);
     (void)snprintf(file, sizeof file, "%s", of_host);
@@ -250,14 +240,13 @@ static void configuration_read__seals_of_the_host_stay(void **state)
     assert_non_null(strstr(reason, "beowire.conf:1: "));
 }
 
-static void configuration_read__without_home(void **state)
+TEST_AROUND(configuration_read__without_home, prepare, NULL)
 {
     char home[64];
     char middle[128];
     char folder[160];
     char path[200];
 
-    (void)state;
     (void)snprintf(home, sizeof home, "%s/home", directory);
     (void)snprintf(middle, sizeof middle, "%s/.config", home);
     (void)snprintf(folder, sizeof folder, "%s/beowire", middle);
@@ -280,12 +269,11 @@ static void configuration_read__without_home(void **state)
     assert_true(of_others);
 }
 
-static void beowire_configuration_check__names_the_line(void **state)
+TEST_AROUND(beowire_configuration_check__names_the_line, prepare, NULL)
 {
     char reason[400] = "";
     char expected[400];
 
-    (void)state;
     assert_int_equal(beowire_configuration_check(file, reason, sizeof reason), 0);
     write_file("# one\nspin_ns = never\n");
     assert_int_equal(beowire_configuration_check(file, reason, sizeof reason), -EBADMSG);
@@ -295,12 +283,11 @@ static void beowire_configuration_check__names_the_line(void **state)
     assert_int_equal(beowire_configuration_check(NULL, NULL, 0), -EBADMSG);
 }
 
-static void beowire_open__configuration_that_is_wrong(void **state)
+TEST_AROUND(beowire_open__configuration_that_is_wrong, prepare, NULL)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     options.lanes = "shm";
     write_file("spin_ns = never\n");
     assert_int_equal(beowire_open(&options, &endpoint), -EBADMSG);
@@ -309,13 +296,12 @@ static void beowire_open__configuration_that_is_wrong(void **state)
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
-static void beowire_open__no_file_for_the_trace_that_is_asked_for(void **state)
+TEST_AROUND(beowire_open__no_file_for_the_trace_that_is_asked_for, prepare, NULL)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
     char reason[512] = "";
 
-    (void)state;
     options.lanes = "shm";
     assert_int_equal(setenv("BEOWIRE_TRACE", "/nonexistent/t", 1), 0);
     assert_int_equal(beowire_open(&options, &endpoint), -EBADMSG);
@@ -347,18 +333,5 @@ static int remove_directory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(configuration_read__file_of_the_user, prepare),
-        cmocka_unit_test_setup(configuration_read__file_that_is_named, prepare),
-        cmocka_unit_test_setup(configuration_read__program_of_another_user, prepare),
-        cmocka_unit_test_setup(configuration_read__all_of_a_file_or_nothing, prepare),
-        cmocka_unit_test_setup(configuration_read__environment_comes_last, prepare),
-        cmocka_unit_test_setup(configuration_read__what_cannot_be_seen_may_be_there, prepare),
-        cmocka_unit_test_setup(configuration_read__seals_of_the_host_stay, prepare),
-        cmocka_unit_test_setup(configuration_read__without_home, prepare),
-        cmocka_unit_test_setup(beowire_configuration_check__names_the_line, prepare),
-        cmocka_unit_test_setup(beowire_open__configuration_that_is_wrong, prepare),
-        cmocka_unit_test_setup(beowire_open__no_file_for_the_trace_that_is_asked_for, prepare),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+    return run_listed_tests(make_directory, remove_directory);
 }

@@ -2,13 +2,10 @@
 #include "endpoint/contention.h"
 
 #include "tuning.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define WINDOW ((uint64_t)CONTENTION_WINDOW_NS)
 
@@ -33,35 +30,31 @@ static bool judged(uint64_t waited_ns, uint64_t of_ns)
     return much;
 }
 
-static void contention_judge__others_share_the_core(void **state)
+TEST(contention_judge__others_share_the_core)
 {
-    (void)state;
     assert_true(judged(4000000, 8000000));
     assert_true(judged(500000, 5000000));
 }
 
-static void contention_judge__a_daemon_looks_in(void **state)
+TEST(contention_judge__a_daemon_looks_in)
 {
-    (void)state;
     assert_false(judged(30000, 4000000));
     assert_false(judged(3000000, 200000000)); /* a hog of nice 19 */
 }
 
-static void contention_judge__not_without_a_switch(void **state)
+TEST(contention_judge__not_without_a_switch)
 {
     struct contention contention = begun();
 
-    (void)state;
     assert_true(contention_judge(&contention, 1, WINDOW, WINDOW));
     assert_false(contention_judge(&contention, 1, 2 * WINDOW, 2 * WINDOW));
 }
 
 /** What was waited for long ago does not count. */
-static void contention_judge__forgets(void **state)
+TEST(contention_judge__forgets)
 {
     struct contention contention = begun();
 
-    (void)state;
     assert_true(contention_judge(&contention, 1, WINDOW, WINDOW));
     for (uint64_t i = 2; i < 4; i++) {
         (void)contention_judge(&contention, (long)i, WINDOW, i * WINDOW);
@@ -69,34 +62,31 @@ static void contention_judge__forgets(void **state)
     assert_false(contention_judge(&contention, 4, WINDOW, 4 * WINDOW));
 }
 
-static void contention_parse__the_second_number(void **state)
+TEST(contention_parse__the_second_number)
 {
     uint64_t waited_ns = 0;
 
-    (void)state;
     assert_true(contention_parse("123 4567890 12\n", &waited_ns));
     assert_int_equal(waited_ns, 4567890);
     assert_true(contention_parse("0 0 0\n", &waited_ns));
     assert_int_equal(waited_ns, 0);
 }
 
-static void contention_parse__not_what_it_does_not_know(void **state)
+TEST(contention_parse__not_what_it_does_not_know)
 {
     const char *const lines[] = {"",      "12",   "12 ", "12\n",
                                  "x 1 2", "12 x", " ",   "1 99999999999999999999 1"};
     uint64_t waited_ns = 0;
 
-    (void)state;
     for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
         assert_false(contention_parse(lines[i], &waited_ns));
     }
 }
 
-static void contention_look__takes_a_descriptor_and_gives_it_back(void **state)
+TEST(contention_look__takes_a_descriptor_and_gives_it_back)
 {
     struct contention contention;
 
-    (void)state;
     contention_open(&contention);
     assert_false(contention_look(&contention, WINDOW));
     int file = contention.file;
@@ -106,11 +96,10 @@ static void contention_look__takes_a_descriptor_and_gives_it_back(void **state)
 }
 
 /** Where the kernel does not tell how long, any switch counts. */
-static void contention_look__without_the_kernels_help(void **state)
+TEST(contention_look__without_the_kernels_help)
 {
     struct contention contention;
 
-    (void)state;
     contention_open(&contention);
     assert_false(contention_look(&contention, WINDOW));
     contention_close(&contention);
@@ -126,12 +115,11 @@ static void *look_once(void *argument)
     return NULL;
 }
 
-static void contention_look__begins_anew_for_another_thread(void **state)
+TEST(contention_look__begins_anew_for_another_thread)
 {
     struct contention contention;
     pthread_t thread;
 
-    (void)state;
     contention_open(&contention);
     assert_false(contention_look(&contention, WINDOW));
     assert_int_equal(pthread_create(&thread, NULL, look_once, &contention), 0);
@@ -139,21 +127,4 @@ static void contention_look__begins_anew_for_another_thread(void **state)
     contention.switches = -1;
     assert_false(contention_look(&contention, 3 * WINDOW));
     contention_close(&contention);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contention_judge__others_share_the_core),
-        cmocka_unit_test(contention_judge__a_daemon_looks_in),
-        cmocka_unit_test(contention_judge__not_without_a_switch),
-        cmocka_unit_test(contention_judge__forgets),
-        cmocka_unit_test(contention_parse__the_second_number),
-        cmocka_unit_test(contention_parse__not_what_it_does_not_know),
-        cmocka_unit_test(contention_look__takes_a_descriptor_and_gives_it_back),
-        cmocka_unit_test(contention_look__without_the_kernels_help),
-        cmocka_unit_test(contention_look__begins_anew_for_another_thread),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

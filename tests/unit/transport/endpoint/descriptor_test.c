@@ -8,17 +8,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 #define LONG_BYTES (4u << 20)
 #define PATIENCE_MS 20000
@@ -43,7 +40,7 @@ static bool is_readable(const struct descriptor *descriptor, int timeout_ms)
     return poll(&all, 1, timeout_ms) == 1;
 }
 
-static void open__readable_as_long_as_a_lane_is(void **state)
+TEST(open__readable_as_long_as_a_lane_is)
 {
     struct fake_lane without = {.lane.operations = &fake_operations, .fd = -1};
     struct fake_lane with = {.lane.operations = &fake_operations, .fd = eventfd(0, EFD_CLOEXEC)};
@@ -51,7 +48,6 @@ static void open__readable_as_long_as_a_lane_is(void **state)
     struct descriptor descriptor;
     uint64_t count = 1;
 
-    (void)state;
     assert_int_equal(descriptor_open(&descriptor, &lanes), 0);
     assert_false(is_readable(&descriptor, 0));
     assert_int_equal(write(with.fd, &count, sizeof count), sizeof count);
@@ -63,14 +59,13 @@ static void open__readable_as_long_as_a_lane_is(void **state)
     assert_int_equal(close(with.fd), 0);
 }
 
-static void open__too_many_descriptors_leave_none(void **state)
+TEST(open__too_many_descriptors_leave_none)
 {
     struct path_lanes lanes = {0};
     struct descriptor descriptor;
     struct rlimit before;
     int next = dup(0);
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     for (rlim_t room = 0; room < 3; room++) {
         struct rlimit few = {.rlim_cur = (rlim_t)next + 1 + room, .rlim_max = before.rlim_max};
@@ -84,12 +79,11 @@ static void open__too_many_descriptors_leave_none(void **state)
     assert_int_equal(close(next), 0);
 }
 
-static void ring__until_it_is_quietened(void **state)
+TEST(ring__until_it_is_quietened)
 {
     struct path_lanes lanes = {0};
     struct descriptor descriptor;
 
-    (void)state;
     assert_int_equal(descriptor_open(&descriptor, &lanes), 0);
     for (int i = 0; i < 2; i++) {
         descriptor_ring(&descriptor);
@@ -102,13 +96,12 @@ static void ring__until_it_is_quietened(void **state)
     descriptor_close(&descriptor);
 }
 
-static void set_timer__in_time_and_not_before(void **state)
+TEST(set_timer__in_time_and_not_before)
 {
     struct path_lanes lanes = {0};
     struct descriptor descriptor;
     uint64_t due_ns = now_ns() + SECOND / 50;
 
-    (void)state;
     assert_int_equal(descriptor_open(&descriptor, &lanes), 0);
     descriptor_set_timer(&descriptor, due_ns);
     assert_true(is_readable(&descriptor, PATIENCE_MS));
@@ -123,11 +116,10 @@ static void set_timer__in_time_and_not_before(void **state)
     descriptor_close(&descriptor);
 }
 
-static void close__what_was_never_opened(void **state)
+TEST(close__what_was_never_opened)
 {
     struct descriptor descriptor = {0};
 
-    (void)state;
     descriptor_close(&descriptor);
     assert_true(fcntl(0, F_GETFD) >= 0); /* all zero, it does not mean descriptor 0 */
 }
@@ -209,12 +201,11 @@ static void *send_asleep(void *argument)
     return NULL;
 }
 
-static void descriptor__wakes_for_all_that_a_message_takes(void **state)
+TEST(descriptor__wakes_for_all_that_a_message_takes)
 {
     const char *lanes[] = {"packet", "udp", "shm", NULL};
     const uint64_t lengths[] = {1, 20000, LONG_BYTES};
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         beowire_endpoint *a = open_endpoint("end0", lanes[i], BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
         beowire_endpoint *b = open_endpoint("end1", lanes[i], BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
@@ -245,12 +236,11 @@ static void descriptor__wakes_for_all_that_a_message_takes(void **state)
     }
 }
 
-static void descriptor__wakes_for_timers(void **state)
+TEST(descriptor__wakes_for_timers)
 {
     beowire_endpoint *a = open_endpoint("end0", "packet", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
     beowire_endpoint *b = open_endpoint("end1", "packet", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
 
-    (void)state;
     /* b never calls, so no frame comes, and over Ethernet frames alone it is taken for dead:
      * whatever a does, a timer has it do. */
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, a), 0);
@@ -261,11 +251,10 @@ static void descriptor__wakes_for_timers(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void descriptor__wakes_for_what_the_keeper_has_taken(void **state)
+TEST(descriptor__wakes_for_what_the_keeper_has_taken)
 {
     const enum beowire_progress kinds[] = {BEOWIRE_PROGRESS_KEEPER, BEOWIRE_PROGRESS_THREAD};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         beowire_endpoint *a = open_endpoint("end0", NULL, BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
         beowire_endpoint *b = open_endpoint("end1", NULL, kinds[i], 5 * SECOND);
@@ -285,12 +274,11 @@ static void descriptor__wakes_for_what_the_keeper_has_taken(void **state)
     }
 }
 
-static void descriptor__quiet_while_nothing_happens(void **state)
+TEST(descriptor__quiet_while_nothing_happens)
 {
     beowire_endpoint *a = open_endpoint("end0", NULL, BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
     int descriptor = beowire_descriptor(a);
 
-    (void)state;
     assert_true(descriptor >= 0);
     assert_int_equal(beowire_descriptor(a), descriptor);
     arm_in_the_end(a);
@@ -298,13 +286,12 @@ static void descriptor__quiet_while_nothing_happens(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void descriptor__none_can_be_made(void **state)
+TEST(descriptor__none_can_be_made)
 {
     beowire_endpoint *a = open_endpoint("end0", NULL, BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
     struct rlimit before;
     int next = dup(0);
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     struct rlimit few = {.rlim_cur = (rlim_t)next + 1, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -316,13 +303,12 @@ static void descriptor__none_can_be_made(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void arm__not_while_there_are_completions(void **state)
+TEST(arm__not_while_there_are_completions)
 {
     beowire_endpoint *a = open_endpoint("end0", NULL, BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
     struct beowire_completion done;
     char got = 0;
 
-    (void)state;
     assert_int_equal(beowire_arm(a), -EINVAL); /* at what would it sleep? */
     assert_true(beowire_descriptor(a) >= 0);
     assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, &got, 1, &got), 0);
@@ -337,21 +323,7 @@ static void arm__not_while_there_are_completions(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(open__readable_as_long_as_a_lane_is),
-        cmocka_unit_test(open__too_many_descriptors_leave_none),
-        cmocka_unit_test(ring__until_it_is_quietened),
-        cmocka_unit_test(set_timer__in_time_and_not_before),
-        cmocka_unit_test(close__what_was_never_opened),
-        cmocka_unit_test(descriptor__wakes_for_all_that_a_message_takes),
-        cmocka_unit_test(descriptor__wakes_for_timers),
-        cmocka_unit_test(descriptor__wakes_for_what_the_keeper_has_taken),
-        cmocka_unit_test(descriptor__quiet_while_nothing_happens),
-        cmocka_unit_test(descriptor__none_can_be_made),
-        cmocka_unit_test(arm__not_while_there_are_completions),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

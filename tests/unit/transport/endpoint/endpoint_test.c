@@ -7,9 +7,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 /** Both ends of the pair are interfaces of this host: without a choice, memory would be used. */
 static beowire_endpoint *open_endpoint(const char *interface)
@@ -39,12 +36,11 @@ static void await_flushed(beowire_endpoint *endpoint, beowire_endpoint *other)
     }
 }
 
-static void beowire_open__bad_options(void **state)
+TEST(beowire_open__bad_options)
 {
     struct beowire_options good = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     good.interface = "end0";
     struct beowire_options options = good;
     assert_int_equal(beowire_open(NULL, &endpoint), -EINVAL);
@@ -77,12 +73,11 @@ static void beowire_open__bad_options(void **state)
     assert_null(endpoint);
 }
 
-static void beowire_open__at_the_limits(void **state)
+TEST(beowire_open__at_the_limits)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     options.interface = "end0";
     options.operations = 32768;
     options.peers = 65536;
@@ -128,15 +123,13 @@ static void send_messages(beowire_endpoint *a, beowire_endpoint *b)
     assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
 }
 
-static void beowire_send__to_an_endpoint_that_receives(void **state)
+TEST(beowire_send__to_an_endpoint_that_receives)
 {
-    (void)state;
     send_messages(open_endpoint("end0"), open_endpoint("end1"));
 }
 
-static void beowire_send__over_one_kind_of_lane(void **state)
+TEST(beowire_send__over_one_kind_of_lane)
 {
-    (void)state;
     send_messages(open_with_lanes("end0", "packet"), open_with_lanes("end1", "packet"));
     send_messages(open_with_lanes("end0", "udp"), open_with_lanes("end1", "udp"));
     /* They have only this in common. */
@@ -144,7 +137,7 @@ static void beowire_send__over_one_kind_of_lane(void **state)
     send_messages(open_with_lanes("end0", "udp"), open_with_lanes("end1", NULL));
 }
 
-static void beowire_send__ends_that_are_tuned_differently(void **state)
+TEST(beowire_send__ends_that_are_tuned_differently)
 {
     static const char *const settings[] = {
         "eager_bytes=0,bundle_bytes=0,unasked_blocks=0",
@@ -154,7 +147,6 @@ static void beowire_send__ends_that_are_tuned_differently(void **state)
         "authenticate=true",
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
         assert_int_equal(setenv("BEOWIRE_SETTINGS", settings[i], 1), 0);
         beowire_endpoint *a = open_endpoint("end0");
@@ -167,12 +159,11 @@ static void beowire_send__ends_that_are_tuned_differently(void **state)
     }
 }
 
-static void beowire_open__options_of_an_older_program(void **state)
+TEST(beowire_open__options_of_an_older_program)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     options.lanes = "shm";
     options.size = offsetof(struct beowire_options, configuration);
     options.configuration = "/nonexistent"; /* is not looked at */
@@ -203,9 +194,8 @@ static uint64_t count_sending(beowire_endpoint *a, uint64_t bytes, const char *n
     return value;
 }
 
-static void beowire_open__crossovers_of_a_configuration(void **state)
+TEST(beowire_open__crossovers_of_a_configuration)
 {
-    (void)state;
     assert_int_equal(count_sending(open_endpoint("end0"), 10000, "message_announced"), 0);
     assert_int_equal(count_sending(open_endpoint("end0"), 200000, "pull_unasked_blocks"),
                      PULL_UNASKED_BLOCKS);
@@ -216,23 +206,21 @@ static void beowire_open__crossovers_of_a_configuration(void **state)
     assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
 }
 
-static void beowire_send__over_shared_memory(void **state)
+TEST(beowire_send__over_shared_memory)
 {
-    (void)state;
     /* Interfaces are not needed, nor any that is the same. */
     send_messages(open_with_lanes(NULL, "shm"), open_with_lanes(NULL, "shm"));
     send_messages(open_with_lanes(NULL, "shm"), open_with_lanes("end1", NULL));
     send_messages(open_with_lanes("lo", NULL), open_with_lanes("end0", NULL));
 }
 
-static void beowire_peer_add__memory_comes_before_interfaces(void **state)
+TEST(beowire_peer_add__memory_comes_before_interfaces)
 {
     beowire_endpoint *a = open_with_lanes("end0", NULL);
     beowire_endpoint *b = open_with_lanes("end1", NULL);
     beowire_peer to = know(a, b);
     char buffer[1];
 
-    (void)state;
     assert_int_equal(counter(a, "lanes_shm"), 1);
     assert_int_equal(counter(a, "lanes_packet"), 1);
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 0, 0, buffer, 1, NULL), 0);
@@ -246,13 +234,12 @@ static void beowire_peer_add__memory_comes_before_interfaces(void **state)
     assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
 }
 
-static void beowire__to_itself_in_memory(void **state)
+TEST(beowire__to_itself_in_memory)
 {
     beowire_endpoint *a = open_with_lanes(NULL, "shm");
     beowire_peer to = know(a, a);
     char buffer[5] = "";
 
-    (void)state;
     assert_int_equal(beowire_receive(a, to, 1, 0, buffer, 5, buffer), 0);
     assert_int_equal(beowire_send(a, to, 1, 0, "self", 5, NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
@@ -290,7 +277,7 @@ static pid_t start_receiver(struct beowire_address *address)
     return child;
 }
 
-static void beowire__process_on_this_host_that_was_killed(void **state)
+TEST(beowire__process_on_this_host_that_was_killed)
 {
     beowire_endpoint *a = open_with_lanes(NULL, "shm");
     struct beowire_address address;
@@ -299,7 +286,6 @@ static void beowire__process_on_this_host_that_was_killed(void **state)
     char buffer[1];
     pid_t child = start_receiver(&address);
 
-    (void)state;
     assert_int_equal(beowire_peer_add(a, &address, &to), 0);
     assert_int_equal(beowire_send(a, to, 0, 0, "x", 1, NULL), 0);
     assert_int_equal(await_both(a, a).status, 0);
@@ -317,7 +303,7 @@ static void beowire__process_on_this_host_that_was_killed(void **state)
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
 
-static void beowire__process_on_this_host_that_had_ended_before(void **state)
+TEST(beowire__process_on_this_host_that_had_ended_before)
 {
     beowire_endpoint *a = open_with_lanes(NULL, "shm");
     struct beowire_address address;
@@ -325,7 +311,6 @@ static void beowire__process_on_this_host_that_had_ended_before(void **state)
     char buffer[1];
     pid_t child = start_receiver(&address);
 
-    (void)state;
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(beowire_peer_add(a, &address, &to), 0);
@@ -334,9 +319,8 @@ static void beowire__process_on_this_host_that_had_ended_before(void **state)
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
 
-static void beowire_send__without_privilege(void **state)
+TEST(beowire_send__without_privilege)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -397,13 +381,12 @@ static int close_in_child(beowire_endpoint *endpoint)
     return status;
 }
 
-static void beowire_close__in_a_child_the_parent_goes_on(void **state)
+TEST(beowire_close__in_a_child_the_parent_goes_on)
 {
     static const char *const lanes[] = {"packet", "udp", "packet,tso,udp", "shm"};
     static const enum beowire_progress progress[] = {
         BEOWIRE_PROGRESS_CALLS, BEOWIRE_PROGRESS_KEEPER, BEOWIRE_PROGRESS_THREAD};
 
-    (void)state;
     for (unsigned i = 0; i < 12; i++) {
         beowire_endpoint *two[2];
         open_two(lanes[i / 3], progress[i % 3], two);
@@ -430,21 +413,20 @@ static void beowire_close__in_a_child_the_parent_goes_on(void **state)
     }
 }
 
-static void beowire_peer_add__no_lane_in_common(void **state)
+TEST(beowire_peer_add__no_lane_in_common)
 {
     beowire_endpoint *a = open_with_lanes("end0", "packet");
     beowire_endpoint *b = open_with_lanes("end1", "udp");
     struct beowire_address address;
     beowire_peer peer;
 
-    (void)state;
     beowire_address(b, &address);
     assert_int_equal(beowire_peer_add(a, &address, &peer), -EHOSTUNREACH);
     assert_int_equal(beowire_close(a, 0), 0);
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void beowire_inject__once_connected(void **state)
+TEST(beowire_inject__once_connected)
 {
     beowire_endpoint *a = open_endpoint("end0");
     beowire_endpoint *b = open_endpoint("end1");
@@ -453,7 +435,6 @@ static void beowire_inject__once_connected(void **state)
     char buffer[2000];
     int status;
 
-    (void)state;
     assert_int_equal(beowire_inject_bytes(a), MESSAGE_INJECT_BYTES_MAX);
     assert_int_equal(beowire_inject(a, to, 1, 0, buffer, beowire_inject_bytes(a) + 1), -EMSGSIZE);
     assert_int_equal(beowire_inject(a, to, 1, 0, NULL, 1), -EINVAL);
@@ -471,14 +452,13 @@ static void beowire_inject__once_connected(void **state)
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
 
-static void beowire__over_loopback_to_itself(void **state)
+TEST(beowire__over_loopback_to_itself)
 {
     beowire_endpoint *a = open_endpoint("lo");
     beowire_peer self = know(a, a);
     uint8_t *data = malloc(200000);
     uint8_t *buffer = calloc(1, 200000);
 
-    (void)state;
     memset(data, 0x5A, 200000);
     assert_int_equal(beowire_receive(a, self, 1, 0, buffer, 200000, buffer), 0);
     assert_int_equal(beowire_send(a, self, 1, 0, data, 200000, data), 0);
@@ -490,14 +470,13 @@ static void beowire__over_loopback_to_itself(void **state)
     free(buffer);
 }
 
-static void beowire_peer_address__of_a_peer_met_in_a_completion(void **state)
+TEST(beowire_peer_address__of_a_peer_met_in_a_completion)
 {
     beowire_endpoint *a = open_endpoint("end0");
     beowire_endpoint *b = open_endpoint("end1");
     struct beowire_address of_a;
     struct beowire_address met;
 
-    (void)state;
     beowire_address(a, &of_a);
     assert_int_equal(beowire_peer_was_heard(a, know(a, b)), 0);
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, NULL, 0, NULL), 0);
@@ -520,13 +499,12 @@ static void beowire_peer_address__of_a_peer_met_in_a_completion(void **state)
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
 
-static void beowire__calls_with_peers_that_are_none(void **state)
+TEST(beowire__calls_with_peers_that_are_none)
 {
     beowire_endpoint *a = open_endpoint("end0");
     struct beowire_address address = {{0}};
     beowire_peer peer;
 
-    (void)state;
     assert_int_equal(beowire_send(a, 0, 1, 0, NULL, 0, NULL), -EINVAL);
     assert_int_equal(beowire_send(a, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), -EINVAL);
     assert_int_equal(beowire_inject(a, 0, 1, 0, NULL, 0), -EINVAL);
@@ -539,24 +517,22 @@ static void beowire__calls_with_peers_that_are_none(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void beowire_wait__ends_when_the_time_is_over(void **state)
+TEST(beowire_wait__ends_when_the_time_is_over)
 {
     beowire_endpoint *a = open_endpoint("end0");
     uint64_t start_ns = now_ns();
 
-    (void)state;
     assert_int_equal(beowire_wait(a, 0), 0);
     assert_int_equal(beowire_wait(a, 5000000), 0);
     assert_true(now_ns() - start_ns >= 5000000);
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void beowire_wait__until_there_is_a_completion(void **state)
+TEST(beowire_wait__until_there_is_a_completion)
 {
     beowire_endpoint *a = open_endpoint("end0");
     struct beowire_completion done;
 
-    (void)state;
     assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, a), 0);
     assert_int_equal(beowire_cancel(a, a), 0);
     assert_int_equal(beowire_wait(a, UINT64_MAX), 1);
@@ -565,14 +541,13 @@ static void beowire_wait__until_there_is_a_completion(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void beowire_send_confirmed__until_the_peer_has_it(void **state)
+TEST(beowire_send_confirmed__until_the_peer_has_it)
 {
     const char *const lanes[] = {"packet", "udp", "shm"};
     const uint64_t sizes[] = {0, 8, 5000, 300000};
     static uint8_t data[300000];
     static uint8_t buffer[300000];
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         beowire_endpoint *a = open_with_lanes(i < 2 ? "end0" : NULL, lanes[i]);
         beowire_endpoint *b = open_with_lanes(i < 2 ? "end1" : NULL, lanes[i]);
@@ -595,13 +570,12 @@ static void beowire_send_confirmed__until_the_peer_has_it(void **state)
     }
 }
 
-static void beowire_flush__until_the_peer_has_it(void **state)
+TEST(beowire_flush__until_the_peer_has_it)
 {
     beowire_endpoint *a = open_endpoint("end0");
     beowire_endpoint *b = open_endpoint("end1");
     beowire_peer to = know(a, b);
 
-    (void)state;
     assert_int_equal(beowire_flush(a, 0), 0);
     assert_int_equal(beowire_send(a, to, 1, 0, "x", 1, NULL), 0);
     assert_int_equal(beowire_flush(a, 1000000), -ETIMEDOUT); /* b does not look */
@@ -610,26 +584,24 @@ static void beowire_flush__until_the_peer_has_it(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void beowire_close__with_something_that_did_not_arrive(void **state)
+TEST(beowire_close__with_something_that_did_not_arrive)
 {
     beowire_endpoint *a = open_endpoint("end0");
     beowire_endpoint *b = open_endpoint("end1");
     char buffer[1];
 
-    (void)state;
     assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, buffer, 1, NULL), 0);
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, NULL), 0);
     assert_int_equal(beowire_close(a, 1000000), -ETIMEDOUT);
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void beowire_close__ends_what_peers_wait_for(void **state)
+TEST(beowire_close__ends_what_peers_wait_for)
 {
     beowire_endpoint *a = open_endpoint("end0");
     beowire_endpoint *b = open_endpoint("end1");
     beowire_peer to_b = know(a, b);
 
-    (void)state;
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), 0);
     assert_int_equal(beowire_send(a, to_b, 1, 0, NULL, 0, NULL), 0);
     assert_int_equal(await_both(b, a).status, 0);
@@ -643,12 +615,11 @@ static void beowire_close__ends_what_peers_wait_for(void **state)
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
 
-static void beowire_poll__as_many_as_there_is_room_for(void **state)
+TEST(beowire_poll__as_many_as_there_is_room_for)
 {
     beowire_endpoint *a = open_endpoint("end0");
     struct beowire_completion done[4];
 
-    (void)state;
     for (unsigned i = 0; i < 6; i++) {
         assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, i, 0, NULL, 0, a), 0);
     }
@@ -665,36 +636,7 @@ static void beowire_poll__as_many_as_there_is_room_for(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire_open__bad_options),
-        cmocka_unit_test(beowire_open__at_the_limits),
-        cmocka_unit_test(beowire_open__options_of_an_older_program),
-        cmocka_unit_test(beowire_open__crossovers_of_a_configuration),
-        cmocka_unit_test(beowire_send__ends_that_are_tuned_differently),
-        cmocka_unit_test(beowire_send__to_an_endpoint_that_receives),
-        cmocka_unit_test(beowire_send__over_one_kind_of_lane),
-        cmocka_unit_test(beowire_send__over_shared_memory),
-        cmocka_unit_test(beowire_peer_add__memory_comes_before_interfaces),
-        cmocka_unit_test(beowire__to_itself_in_memory),
-        cmocka_unit_test(beowire__process_on_this_host_that_was_killed),
-        cmocka_unit_test(beowire__process_on_this_host_that_had_ended_before),
-        cmocka_unit_test(beowire_send__without_privilege),
-        cmocka_unit_test(beowire_close__in_a_child_the_parent_goes_on),
-        cmocka_unit_test(beowire_peer_add__no_lane_in_common),
-        cmocka_unit_test(beowire_inject__once_connected),
-        cmocka_unit_test(beowire__over_loopback_to_itself),
-        cmocka_unit_test(beowire_peer_address__of_a_peer_met_in_a_completion),
-        cmocka_unit_test(beowire__calls_with_peers_that_are_none),
-        cmocka_unit_test(beowire_wait__ends_when_the_time_is_over),
-        cmocka_unit_test(beowire_wait__until_there_is_a_completion),
-        cmocka_unit_test(beowire_send_confirmed__until_the_peer_has_it),
-        cmocka_unit_test(beowire_flush__until_the_peer_has_it),
-        cmocka_unit_test(beowire_close__with_something_that_did_not_arrive),
-        cmocka_unit_test(beowire_close__ends_what_peers_wait_for),
-        cmocka_unit_test(beowire_poll__as_many_as_there_is_room_for),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

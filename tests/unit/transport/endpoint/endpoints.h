@@ -7,6 +7,7 @@
 #define BEOWIRE_TESTS_ENDPOINTS_H
 
 #include "beowire.h"
+#include "unit/test.h"
 
 #include <string.h>
 #include <time.h>

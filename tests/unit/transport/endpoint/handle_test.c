@@ -3,35 +3,30 @@
 
 #include "namespace.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
-static void handle_take__closed_and_empty(void **state)
+TEST(handle_take__closed_and_empty)
 {
     struct beowire_endpoint *taken = handle_take();
 
-    (void)state;
     assert_non_null(taken);
     assert_false(taken->is_open);
     assert_int_equal(taken->idle_polls, 0);
     handle_give(taken);
 }
 
-static void handle_take__not_one_of_those_closed_last(void **state)
+TEST(handle_take__not_one_of_those_closed_last)
 {
     struct beowire_endpoint *closed[HANDLE_CLOSED_KEPT];
 
-    (void)state;
     for (unsigned i = 0; i < HANDLE_CLOSED_KEPT; i++) {
         closed[i] = handle_take();
         closed[i]->is_open = true;
@@ -48,13 +43,12 @@ static void handle_take__not_one_of_those_closed_last(void **state)
 }
 
 /** Opening and closing again and again takes no more memory. */
-static void handle_take__serves_again(void **state)
+TEST(handle_take__serves_again)
 {
     struct beowire_endpoint *first = handle_take();
     struct beowire_endpoint *taken = NULL;
     unsigned turns = 0;
 
-    (void)state;
     first->idle_polls = 7;
     handle_give(first);
     while (taken != first && turns++ < 10 * HANDLE_CLOSED_KEPT) {
@@ -112,15 +106,14 @@ static void refuse_all(beowire_endpoint *endpoint, int status)
     assert_null(beowire_missing_lane_reason(endpoint, 0));
 }
 
-static void every_function__null(void **state)
+TEST(every_function__null)
 {
-    (void)state;
     refuse_all(NULL, -EINVAL);
     assert_int_equal(beowire_close(NULL, 0), -EINVAL);
 }
 
 /** Also while another one of the same process moves messages. */
-static void every_function__closed_endpoint(void **state)
+TEST(every_function__closed_endpoint)
 {
     beowire_endpoint *closed = open_with_lanes("end0", "packet,udp");
     beowire_endpoint *a = open_with_lanes("end0", "packet,udp");
@@ -128,7 +121,6 @@ static void every_function__closed_endpoint(void **state)
     beowire_peer to_b = know(a, b);
     char buffer[2] = "";
 
-    (void)state;
     assert_int_equal(beowire_descriptor(closed) >= 0, 1);
     assert_int_equal(beowire_close(closed, 0), 0);
     refuse_all(closed, -EBADF);
@@ -194,11 +186,10 @@ static void check_in_child(const char *lanes, bool by_library)
     (void)beowire_close(two[1], 0);
 }
 
-static void every_function__in_a_child(void **state)
+TEST(every_function__in_a_child)
 {
     static const char *const lanes[] = {"packet", "udp", "packet,tso,udp", "shm"};
 
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         check_in_child(lanes[i / 2], i % 2 == 0);
     }
@@ -206,12 +197,11 @@ static void every_function__in_a_child(void **state)
 
 /** What it opens itself is its own, and not its children's; in memory that was an endpoint of its
  *  parent, too. */
-static void beowire_open__in_a_child(void **state)
+TEST(beowire_open__in_a_child)
 {
     beowire_endpoint *parents = open_with_lanes("end0", "udp");
     int status = -1;
 
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         for (unsigned i = 0; i < 2 * HANDLE_CLOSED_KEPT; i++) {
@@ -241,7 +231,7 @@ static void beowire_open__in_a_child(void **state)
 }
 
 /** And what every function says to NULL in another place. */
-static void every_function__null_elsewhere(void **state)
+TEST(every_function__null_elsewhere)
 {
     beowire_endpoint *a = open_with_lanes("end0", "packet,udp");
     beowire_endpoint *b = open_with_lanes("end1", "packet,udp");
@@ -256,7 +246,6 @@ static void every_function__null_elsewhere(void **state)
     int reason = 0;
     char data[8];
 
-    (void)state;
     beowire_address(b, &address);
     beowire_address(a, NULL);
     assert_int_equal(beowire_address_format(NULL, data, sizeof data), -EINVAL);
@@ -293,18 +282,7 @@ static void every_function__null_elsewhere(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handle_take__closed_and_empty),
-        cmocka_unit_test(handle_take__not_one_of_those_closed_last),
-        cmocka_unit_test(handle_take__serves_again),
-        cmocka_unit_test(every_function__null),
-        cmocka_unit_test(every_function__closed_endpoint),
-        cmocka_unit_test(every_function__null_elsewhere),
-        cmocka_unit_test(every_function__in_a_child),
-        cmocka_unit_test(beowire_open__in_a_child),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -2,19 +2,16 @@
 #include "endpoint/keeper.h"
 
 #include "tuning.h"
+#include "unit/test.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define INTERVAL_NS 1000000u
 #define HOUR_NS UINT64_C(3600000000000)
@@ -84,11 +81,10 @@ static void await(const uint32_t *count, uint32_t value)
     }
 }
 
-static void keeper__stands_in_while_the_application_is_away(void **state)
+TEST(keeper__stands_in_while_the_application_is_away)
 {
     struct work work;
 
-    (void)state;
     start(&work, false);
     await(&work.progress, 3);
     keeper_stop(&work.keeper);
@@ -96,22 +92,20 @@ static void keeper__stands_in_while_the_application_is_away(void **state)
     assert_int_equal(work.sleeps, 0);
 }
 
-static void keeper__sleeps_between_rounds(void **state)
+TEST(keeper__sleeps_between_rounds)
 {
     struct work work;
 
-    (void)state;
     start(&work, true);
     await(&work.progress, 3);
     assert_true(read_count(&work.sleeps) >= 2);
     keeper_stop(&work.keeper);
 }
 
-static void keeper__stays_away_while_the_application_is_inside(void **state)
+TEST(keeper__stays_away_while_the_application_is_inside)
 {
     struct work work;
 
-    (void)state;
     start(&work, true);
     turn_enter(&work.turn);
     uint32_t before = read_count(&work.progress);
@@ -123,11 +117,10 @@ static void keeper__stays_away_while_the_application_is_inside(void **state)
 }
 
 /** Whoever hurries it again while it waits, and then goes away, is not forgotten. */
-static void keeper_hurry__again_while_it_waits(void **state)
+TEST(keeper_hurry__again_while_it_waits)
 {
     struct work work;
 
-    (void)state;
     start_every(&work, HOUR_NS, false);
     for (unsigned round = 0; round < 20; round++) {
         uint32_t before = read_count(&work.progress);
@@ -142,11 +135,10 @@ static void keeper_hurry__again_while_it_waits(void **state)
     keeper_stop(&work.keeper);
 }
 
-static void keeper_hurry__looks_at_once(void **state)
+TEST(keeper_hurry__looks_at_once)
 {
     struct work work;
 
-    (void)state;
     start_every(&work, HOUR_NS, false);
     keeper_hurry(&work.keeper);
     await(&work.progress, 1);
@@ -157,11 +149,10 @@ static void keeper_hurry__looks_at_once(void **state)
 }
 
 /** While much moves it does not let its interval pass, which is an hour here. */
-static void keeper__looks_again_soon_while_much_moves(void **state)
+TEST(keeper__looks_again_soon_while_much_moves)
 {
     struct work work;
 
-    (void)state;
     start_every(&work, HOUR_NS, false);
     __atomic_store_n(&work.moving, 4, __ATOMIC_RELEASE);
     keeper_hurry(&work.keeper);
@@ -171,11 +162,10 @@ static void keeper__looks_again_soon_while_much_moves(void **state)
 }
 
 /** Nor when its application comes back meanwhile. */
-static void keeper__leaves_while_much_moves_if_the_application_comes(void **state)
+TEST(keeper__leaves_while_much_moves_if_the_application_comes)
 {
     struct work work;
 
-    (void)state;
     start_every(&work, HOUR_NS, false);
     __atomic_store_n(&work.moving, UINT32_MAX, __ATOMIC_RELEASE);
     keeper_hurry(&work.keeper);
@@ -188,13 +178,12 @@ static void keeper__leaves_while_much_moves_if_the_application_comes(void **stat
     keeper_stop(&work.keeper);
 }
 
-static void keeper_stop__wakes_it_and_may_be_called_without_one(void **state)
+TEST(keeper_stop__wakes_it_and_may_be_called_without_one)
 {
     struct work work;
     struct keeper none = {0};
     const struct keeper_duty duty = {.progress = do_progress, .context = &work};
 
-    (void)state;
     work = (struct work){0};
     turn_open(&work.turn);
     /* It would sleep for an hour. */
@@ -206,12 +195,11 @@ static void keeper_stop__wakes_it_and_may_be_called_without_one(void **state)
 }
 
 /** The thread is not there, and the parent's sleeps on. */
-static void keeper_abandon__in_a_child(void **state)
+TEST(keeper_abandon__in_a_child)
 {
     struct work work;
     int status = -1;
 
-    (void)state;
     start_every(&work, HOUR_NS, false);
     pid_t child = fork();
     if (child == 0) {
@@ -226,21 +214,4 @@ static void keeper_abandon__in_a_child(void **state)
     keeper_hurry(&work.keeper);
     await(&work.progress, 1);
     keeper_stop(&work.keeper);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeper__stands_in_while_the_application_is_away),
-        cmocka_unit_test(keeper__sleeps_between_rounds),
-        cmocka_unit_test(keeper__stays_away_while_the_application_is_inside),
-        cmocka_unit_test(keeper_hurry__looks_at_once),
-        cmocka_unit_test(keeper_hurry__again_while_it_waits),
-        cmocka_unit_test(keeper_abandon__in_a_child),
-        cmocka_unit_test(keeper__looks_again_soon_while_much_moves),
-        cmocka_unit_test(keeper__leaves_while_much_moves_if_the_application_comes),
-        cmocka_unit_test(keeper_stop__wakes_it_and_may_be_called_without_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "endpoint/stats.h"
 #include "namespace.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,9 +12,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +24,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define NUMBER 7
 
@@ -82,17 +79,15 @@ static void check(const char *interface, const char *wanted, const char *expecte
     lanes_close(&lanes, true);
 }
 
-static void lanes_open__all_that_there_are(void **state)
+TEST(lanes_open__all_that_there_are)
 {
-    (void)state;
     check("end0", NULL, "shm0 packet0 tso0 udp0");
     check("end0,end1", NULL, "shm0 packet0 packet1 tso0 tso1 udp0 udp1");
     check("end1,lo,end0", NULL, "shm0 packet0 packet1 packet2 tso0 tso2 udp0 udp1 udp2");
 }
 
-static void lanes_open__those_that_are_wanted(void **state)
+TEST(lanes_open__those_that_are_wanted)
 {
-    (void)state;
     check("end0", "packet", "packet0");
     check("end0", "udp", "udp0");
     check("end0", "packet,udp", "packet0 udp0");
@@ -104,12 +99,11 @@ static void lanes_open__those_that_are_wanted(void **state)
     check(NULL, "shm", "shm0"); /* it needs no interface */
 }
 
-static void lanes_open__names_them(void **state)
+TEST(lanes_open__names_them)
 {
     const char *expected[] = {"shm", "packet/end1", "packet/lo", "tso/end1", "udp/end1", "udp/lo"};
     struct path_lanes lanes = {.count = 0};
 
-    (void)state;
     assert_int_equal(try_open("end1,lo", NULL, &lanes), 0);
     assert_int_equal(lanes.count, sizeof expected / sizeof *expected);
     for (unsigned i = 0; i < lanes.count; i++) {
@@ -121,7 +115,7 @@ static void lanes_open__names_them(void **state)
 /** What tells peers of the end of this process is opened last, and so closed before what takes long
  *  to close. */
 /** What a row of LANE_KINDS says, and what the lane says of itself. */
-static void lanes_open__each_is_what_it_is_called(void **state)
+TEST(lanes_open__each_is_what_it_is_called)
 {
     static const struct {
         const char *name;
@@ -134,7 +128,6 @@ static void lanes_open__each_is_what_it_is_called(void **state)
     };
     unsigned most = 0;
 
-    (void)state;
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         struct path_lanes lanes = {.count = 0};
         char wanted[IF_NAMESIZE];
@@ -154,12 +147,11 @@ static void lanes_open__each_is_what_it_is_called(void **state)
     assert_int_equal(most, LANES_MAX + 2 + ADDRESS_RAILS);
 }
 
-static void lanes_open__udp_after_all_others(void **state)
+TEST(lanes_open__udp_after_all_others)
 {
     struct path_lanes lanes = {.count = 0};
     int first_udp = INT_MAX;
 
-    (void)state;
     assert_int_equal(try_open("end0,end1", NULL, &lanes), 0);
     for (unsigned i = 0; i < lanes.count; i++) {
         int descriptor = lanes.lanes[i]->operations->descriptor(lanes.lanes[i]);
@@ -175,7 +167,7 @@ static void lanes_open__udp_after_all_others(void **state)
     lanes_close(&lanes, true);
 }
 
-static void lanes_open__bad_lists(void **state)
+TEST(lanes_open__bad_lists)
 {
     const char *const interfaces[] = {"",
                                       ",",
@@ -188,7 +180,6 @@ static void lanes_open__bad_lists(void **state)
     const char *const wanted[] = {"tso",     "udp,tso", "",           ",",          "udp,",
                                   "udp,udp", "tcp",     "packet,tcp", "udp packet", "UDP"};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof interfaces / sizeof *interfaces; i++) {
         assert_int_equal(status_of(interfaces[i], NULL), -EINVAL);
     }
@@ -201,14 +192,13 @@ static void lanes_open__bad_lists(void **state)
 }
 
 /** A process that has as many descriptors open as it may does not miss an interface. */
-static void lanes_open__no_descriptor_left(void **state)
+TEST(lanes_open__no_descriptor_left)
 {
     struct rlimit before;
     int next = dup(0);
     bool opened = false;
     bool refused = false;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     for (rlim_t room = 0; room < 12; room++) {
         struct rlimit few = {.rlim_cur = (rlim_t)next + 1 + room, .rlim_max = before.rlim_max};
@@ -236,9 +226,8 @@ static void set_interface(const char *name, unsigned long request, struct ifreq 
     close(control);
 }
 
-static void lanes_open__an_interface_is_no_use(void **state)
+TEST(lanes_open__an_interface_is_no_use)
 {
-    (void)state;
     assert_int_equal(status_of("nowhere0", NULL), -ENODEV);
     assert_int_equal(status_of("end0,nowhere0", NULL), -ENODEV);
     assert_int_equal(status_of("nowhere0", "udp"), -ENODEV);
@@ -250,12 +239,11 @@ static void lanes_open__an_interface_is_no_use(void **state)
 
 /** This kernel has no TIPC, or at least TIPC has no network in a namespace that is new. It is
  * missed by those who asked for it only. */
-static void lanes_open__tipc_on_request_only(void **state)
+TEST(lanes_open__tipc_on_request_only)
 {
     struct path_lanes lanes = {.count = 0};
     int status = status_of(NULL, "tipc");
 
-    (void)state;
     assert_true(status == -EAFNOSUPPORT || status == -ENONET);
     check("end0", "shm,packet,tso,udp,tipc", "shm0 packet0 tso0 udp0"); /* more than four names */
     assert_int_equal(missing.count, 1);
@@ -267,12 +255,11 @@ static void lanes_open__tipc_on_request_only(void **state)
 }
 
 /** In place of packet, by those who asked for it and may; on one interface by one endpoint. */
-static void lanes_open__xdp_in_place_of_packet(void **state)
+TEST(lanes_open__xdp_in_place_of_packet)
 {
     struct path_lanes holder = {.count = 0};
     uint16_t number = 0;
 
-    (void)state;
     int status = status_of("end0", "xdp");
     if (status == -EPERM || status == -EAFNOSUPPORT) { /* in a user namespace; an older kernel */
         check("end0", "xdp,packet,udp", "packet0 udp0");
@@ -300,11 +287,10 @@ static void lanes_open__xdp_in_place_of_packet(void **state)
 
 /** It takes an RDMA device over the interface, which a virtual one has not, or a build that knows
  *  of such. */
-static void lanes_open__verbs_on_request_only(void **state)
+TEST(lanes_open__verbs_on_request_only)
 {
     int status = status_of("end0", "verbs");
 
-    (void)state;
     assert_true(status == -ENXIO || status == -ENOPKG || status == -ELIBBAD);
     check("end0", "shm,udp,verbs", "shm0 udp0");
     assert_int_equal(missing.count, 1);
@@ -322,9 +308,8 @@ static void set_address(const char *name, uint32_t address)
     set_interface(name, SIOCSIFADDR, request);
 }
 
-static void lanes_open__no_ip_address(void **state)
+TEST(lanes_open__no_ip_address)
 {
-    (void)state;
     set_address("end0", 0);
     check("end0", NULL, "shm0 packet0 tso0");
     check("end0", "packet,udp", "packet0");
@@ -335,13 +320,12 @@ static void lanes_open__no_ip_address(void **state)
     check("end0", "udp", "udp0");
 }
 
-static void lanes_open__a_number_for_ethernet_frames_is_nobody_elses(void **state)
+TEST(lanes_open__a_number_for_ethernet_frames_is_nobody_elses)
 {
     struct path_lanes first = {.count = 0};
     struct path_lanes second = {.count = 0};
     uint16_t number = 0;
 
-    (void)state;
     assert_int_equal(try_number("end0,end1", "packet,tso", &first, &number), 0);
     assert_int_not_equal(number, 0);
     uint16_t taken = number;
@@ -358,13 +342,12 @@ static void lanes_open__a_number_for_ethernet_frames_is_nobody_elses(void **stat
 }
 
 /** UDP has ports, and shared memory sockets. */
-static void lanes_open__other_lanes_need_no_number(void **state)
+TEST(lanes_open__other_lanes_need_no_number)
 {
     static const char *const wanted[] = {"shm", "udp", "shm,udp"};
     struct path_lanes holder = {.count = 0};
     uint16_t number = 0;
 
-    (void)state;
     assert_int_equal(try_number("end0", "packet", &holder, &number), 0);
     for (unsigned i = 0; i < 3; i++) {
         struct path_lanes lanes[2] = {{.count = 0}, {.count = 0}};
@@ -391,11 +374,10 @@ static int missing_status(const char *name)
     return 0;
 }
 
-static void lanes_open__says_what_is_missing(void **state)
+TEST(lanes_open__says_what_is_missing)
 {
     struct path_lanes lanes[9];
 
-    (void)state;
     assert_int_equal(try_open("lo,end0", NULL, &lanes[0]), 0);
     assert_int_equal(missing.count, 1);
     assert_int_equal(missing_status("tso/lo"), -EADDRNOTAVAIL);
@@ -412,11 +394,10 @@ static void lanes_open__says_what_is_missing(void **state)
 }
 
 /** Not even of four interfaces whose host grants nothing at all, TIPC included. */
-static void lanes_open__there_is_room_for_all_that_may_be_missing(void **state)
+TEST(lanes_open__there_is_room_for_all_that_may_be_missing)
 {
     unsigned most = 0;
 
-    (void)state;
 #define KIND(capitals, name, number, of) most += (of);
     LANE_KINDS(KIND)
 #undef KIND
@@ -467,12 +448,11 @@ static void take_all_names(uint16_t first, uint16_t count)
 }
 
 /** Others without any privilege, and whatever they bind, take nothing from those who have it. */
-static void lanes_open__no_stranger_takes_numbers_or_places(void **state)
+TEST(lanes_open__no_stranger_takes_numbers_or_places)
 {
     int told[2];
     char byte = 0;
 
-    (void)state;
     assert_int_equal(pipe(told), 0);
     pid_t stranger = fork();
     if (stranger == 0) {
@@ -496,9 +476,8 @@ static void lanes_open__no_stranger_takes_numbers_or_places(void **state)
     assert_int_equal(waitpid(stranger, NULL, 0), stranger);
 }
 
-static void lanes_open__without_privilege(void **state)
+TEST(lanes_open__without_privilege)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         become_nobody();
@@ -514,13 +493,12 @@ static void lanes_open__without_privilege(void **state)
     assert_int_equal(status, 0);
 }
 
-static void beowire_open__a_number_that_is_taken(void **state)
+TEST(beowire_open__a_number_that_is_taken)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *first = NULL;
     beowire_endpoint *second = NULL;
 
-    (void)state;
     options.interface = "end0";
     options.endpoint = 4711;
     assert_int_equal(beowire_open(&options, &first), 0);
@@ -535,14 +513,13 @@ static void beowire_open__a_number_that_is_taken(void **state)
     assert_int_equal(beowire_close(second, 0), 0);
 }
 
-static void beowire_missing_lane__names_it_and_says_why(void **state)
+TEST(beowire_missing_lane__names_it_and_says_why)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
     const char *name = NULL;
     int reason = 0;
 
-    (void)state;
     options.interface = "lo"; /* where no network card cuts */
     assert_int_equal(beowire_open(&options, &endpoint), 0);
     assert_int_equal(beowire_missing_lane(endpoint, 0, &name, &reason), 0);
@@ -569,11 +546,10 @@ static int busy_poll_us_of(const struct lane *lane)
                : -errno;
 }
 
-static void lanes_busy_poll__all_sockets(void **state)
+TEST(lanes_busy_poll__all_sockets)
 {
     struct path_lanes lanes = {.count = 0};
 
-    (void)state;
     assert_int_equal(try_open("end0", "packet,tso,udp", &lanes), 0);
     assert_int_equal(lanes.count, 3);
     int as_host = busy_poll_us_of(lanes.lanes[0]);
@@ -642,16 +618,14 @@ static void check_closing(const char *wanted, unsigned slow)
 }
 
 /** The kernel waits for each of them: a ring's, that of the number, and one of `tso` a rail. */
-static void lanes_close__slow_sockets_all_at_once(void **state)
+TEST(lanes_close__slow_sockets_all_at_once)
 {
-    (void)state;
     check_closing("packet,tso,udp", 5);
 }
 
 /** And that of AF_XDP, which each lane xdp has beside these. */
-static void lanes_close__those_of_xdp_with_them(void **state)
+TEST(lanes_close__those_of_xdp_with_them)
 {
-    (void)state;
     int status = status_of("end0", "xdp");
     if (status == -EPERM || status == -EAFNOSUPPORT) { /* in a user namespace; an older kernel */
         skip();
@@ -661,33 +635,7 @@ static void lanes_close__those_of_xdp_with_them(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_open__all_that_there_are),
-        cmocka_unit_test(lanes_open__those_that_are_wanted),
-        cmocka_unit_test(lanes_open__names_them),
-        cmocka_unit_test(lanes_open__each_is_what_it_is_called),
-        cmocka_unit_test(lanes_open__udp_after_all_others),
-        cmocka_unit_test(lanes_open__bad_lists),
-        cmocka_unit_test(lanes_open__no_descriptor_left),
-        cmocka_unit_test(lanes_open__an_interface_is_no_use),
-        cmocka_unit_test(lanes_open__tipc_on_request_only),
-        cmocka_unit_test(lanes_open__xdp_in_place_of_packet),
-        cmocka_unit_test(lanes_open__verbs_on_request_only),
-        cmocka_unit_test(lanes_open__no_ip_address),
-        cmocka_unit_test(lanes_open__a_number_for_ethernet_frames_is_nobody_elses),
-        cmocka_unit_test(lanes_open__other_lanes_need_no_number),
-        cmocka_unit_test(lanes_open__says_what_is_missing),
-        cmocka_unit_test(lanes_open__there_is_room_for_all_that_may_be_missing),
-        cmocka_unit_test(lanes_open__no_stranger_takes_numbers_or_places),
-        cmocka_unit_test(beowire_open__a_number_that_is_taken),
-        cmocka_unit_test(beowire_missing_lane__names_it_and_says_why),
-        cmocka_unit_test(lanes_busy_poll__all_sockets),
-        cmocka_unit_test(lanes_close__slow_sockets_all_at_once),
-        cmocka_unit_test(lanes_close__those_of_xdp_with_them),
-        cmocka_unit_test(lanes_open__without_privilege),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -78,29 +78,22 @@ static bool memory_is_left_out(void)
     return status_of(NULL, "shm", &count) == -EACCES && count == 1;
 }
 
-static void missing_add_lacks__what_the_kernel_refuses_is_done_without(void **state)
+TEST(missing_add_lacks__what_the_kernel_refuses_is_done_without)
 {
-    (void)state;
     assert_true_without(&gro, 1, gro_is_named);
     assert_true_without(&segment, 1, segment_is_named);
     assert_true_without(&many, 1, many_are_named_of_each);
 }
 
-static void missing_add__a_lane_that_the_kernel_refuses_is_left_out(void **state)
+TEST(missing_add__a_lane_that_the_kernel_refuses_is_left_out)
 {
-    (void)state;
     assert_true_without(&fanout, 1, lanes_of_frames_are_left_out);
     assert_true_without(&memory, 1, memory_is_left_out);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_add_lacks__what_the_kernel_refuses_is_done_without),
-        cmocka_unit_test(missing_add__a_lane_that_the_kernel_refuses_is_left_out),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

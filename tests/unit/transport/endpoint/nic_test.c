@@ -2,10 +2,9 @@
 #include "endpoint/nic.h"
 
 #include "namespace.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static void run(const char *command)
 {
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): constants */
 }
 
-static void nic_list__best_first(void **state)
+TEST(nic_list__best_first)
 {
     static struct nic nics[NIC_MAX];
 
-    (void)state;
     run("ip link add plain type veth peer name other && ip link set plain up && "
         "ip link set other up && ip link add down0 type veth peer name down1");
     /* The kernel notices a moment after "up" that a link is running. */
@@ -65,11 +61,10 @@ static void list_all(struct nic nics[NIC_MAX], size_t wanted)
 
 /** A bridge of containers has an address, and the speed of what is plugged into it; a card, or as
  *  here what shares one, goes before, and so does a cable, which is a container's card. */
-static void nic_list__what_leaves_the_host_first(void **state)
+TEST(nic_list__what_leaves_the_host_first)
 {
     static struct nic nics[NIC_MAX];
 
-    (void)state;
     run("ip link add a-bridge type bridge && ip link add port type veth peer name plug && "
         "ip link set port master a-bridge && ip link set port up && ip link set plug up && "
         "ip link set a-bridge up && ip address add 172.17.0.1/16 dev a-bridge && "
@@ -91,11 +86,10 @@ static void nic_list__what_leaves_the_host_first(void **state)
 }
 
 /** What a host has for itself, or may have by the same address as every other, is last. */
-static void nic_list__tunnels_and_link_local_addresses_last(void **state)
+TEST(nic_list__tunnels_and_link_local_addresses_last)
 {
     static struct nic nics[NIC_MAX];
 
-    (void)state;
     if (system("ip link add a-tunnel type vxlan id 5 dstport 4789 local 10.77.0.1 2>&1") != 0) {
         skip(); /* this kernel has none */
     }
@@ -113,7 +107,7 @@ static void nic_list__tunnels_and_link_local_addresses_last(void **state)
     run("ip link delete a-usb && ip link delete a-tunnel");
 }
 
-static void nic_is_lesser__by_reach_and_not_by_speed(void **state)
+TEST(nic_is_lesser__by_reach_and_not_by_speed)
 {
     const struct nic card = {.has_ip = true, .kind = NIC_CARD, .bits_per_s = 1};
     const struct nic faster = {.has_ip = true, .kind = NIC_CARD, .bits_per_s = 2};
@@ -121,7 +115,6 @@ static void nic_is_lesser__by_reach_and_not_by_speed(void **state)
     const struct nic bare = {.kind = NIC_CARD, .bits_per_s = 3};
     const struct nic loopback = {.has_ip = true, .loopback = true};
 
-    (void)state;
     assert_false(nic_is_lesser(&card, &faster));
     assert_false(nic_is_lesser(&faster, &card));
     assert_true(nic_is_lesser(&inner, &card));
@@ -129,11 +122,10 @@ static void nic_is_lesser__by_reach_and_not_by_speed(void **state)
     assert_true(nic_is_lesser(&loopback, &bare));
 }
 
-static void nic_list__the_cable_is_out(void **state)
+TEST(nic_list__the_cable_is_out)
 {
     static struct nic nics[NIC_MAX];
 
-    (void)state;
     run("ip link add near type veth peer name far && ip link set near up");
     size_t count = nic_list(nics);
     for (size_t i = 0; i < count; i++) {
@@ -142,7 +134,7 @@ static void nic_list__the_cable_is_out(void **state)
     run("ip link delete near");
 }
 
-static void nic_list__networks(void **state)
+TEST(nic_list__networks)
 {
     static const struct {
         const char *address;
@@ -156,7 +148,6 @@ static void nic_list__networks(void **state)
     };
     static struct nic nics[NIC_MAX];
 
-    (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         char command[100];
         (void)snprintf(command, sizeof command, "ip address add %s dev lo", cases[i].address);
@@ -171,11 +162,10 @@ static void nic_list__networks(void **state)
         "ip address add ::1/128 dev lo");
 }
 
-static void nic_is_meant__by_name_and_address(void **state)
+TEST(nic_is_meant__by_name_and_address)
 {
     const struct nic nic = {.name = "end1"};
 
-    (void)state;
     assert_true(nic_is_meant(&nic, "end1", true));
     assert_true(nic_is_meant(&nic, "10.77.0.2", true));
     assert_false(nic_is_meant(&nic, "10.77.0.1", true));
@@ -185,13 +175,12 @@ static void nic_is_meant__by_name_and_address(void **state)
     assert_true(nic_is_meant(&(const struct nic){.name = "lo"}, "::1", true));
 }
 
-static void nic_list__no_descriptor_left(void **state)
+TEST(nic_list__no_descriptor_left)
 {
     static struct nic nics[NIC_MAX];
     struct rlimit before;
     int next = dup(0);
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     for (rlim_t room = 0; room < 2; room++) { /* for one socket, but not for that of getifaddrs() */
         struct rlimit few = {.rlim_cur = (rlim_t)next + 1 + room, .rlim_max = before.rlim_max};
@@ -208,9 +197,8 @@ static void nic_list__no_descriptor_left(void **state)
     assert_int_equal(errno, 0);
 }
 
-static void nic_is_needed__not_by_lanes_of_the_host(void **state)
+TEST(nic_is_needed__not_by_lanes_of_the_host)
 {
-    (void)state;
     assert_false(nic_is_needed("shm"));
     assert_false(nic_is_needed("tipc"));
     assert_false(nic_is_needed("shm,tipc"));
@@ -222,19 +210,7 @@ static void nic_is_needed__not_by_lanes_of_the_host(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nic_list__best_first),
-        cmocka_unit_test(nic_list__what_leaves_the_host_first),
-        cmocka_unit_test(nic_list__tunnels_and_link_local_addresses_last),
-        cmocka_unit_test(nic_is_lesser__by_reach_and_not_by_speed),
-        cmocka_unit_test(nic_list__the_cable_is_out),
-        cmocka_unit_test(nic_list__networks),
-        cmocka_unit_test(nic_list__no_descriptor_left),
-        cmocka_unit_test(nic_is_meant__by_name_and_address),
-        cmocka_unit_test(nic_is_needed__not_by_lanes_of_the_host),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

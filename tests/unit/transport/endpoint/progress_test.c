@@ -8,9 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,9 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 #define MILLISECOND UINT64_C(1000000)
 #define LONG_BYTES (4u << 20)
@@ -41,26 +38,24 @@ static struct beowire_completion await(beowire_endpoint *endpoint)
     return done;
 }
 
-static void keeper__acknowledges_for_an_application_that_is_away(void **state)
+TEST(keeper__acknowledges_for_an_application_that_is_away)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
     beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_KEEPER, SECOND);
 
-    (void)state;
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, NULL), 0);
     assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
     assert_int_equal(beowire_close(a, 0), 0);
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void keeper__proves_that_the_process_lives(void **state)
+TEST(keeper__proves_that_the_process_lives)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND / 2);
     beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_KEEPER, SECOND / 2);
     beowire_peer peer = know(a, b);
     char buffer[1];
 
-    (void)state;
     assert_int_equal(beowire_inject(a, peer, 1, 0, "x", 1), -EAGAIN); /* connects */
     assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, NULL), 0);
     assert_int_equal(await(a).status, 0);
@@ -71,14 +66,13 @@ static void keeper__proves_that_the_process_lives(void **state)
 }
 
 /** Its host is there, and does not refuse what is for it: it stands still. */
-static void calls__whoever_does_not_call_is_waited_for(void **state)
+TEST(calls__whoever_does_not_call_is_waited_for)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
     beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_CALLS, SECOND);
     beowire_peer peer = know(a, b);
     struct beowire_event event = {0};
 
-    (void)state;
     assert_int_equal(beowire_event(a, NULL), -EINVAL);
     assert_int_equal(beowire_event(a, &event), 0);
     assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, a), 0);
@@ -104,13 +98,12 @@ static void calls__whoever_does_not_call_is_waited_for(void **state)
 }
 
 /** Over Ethernet frames alone nobody would say that a process has ended. */
-static void calls__whoever_does_not_call_and_has_only_frames_is_taken_for_dead(void **state)
+TEST(calls__whoever_does_not_call_and_has_only_frames_is_taken_for_dead)
 {
     beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
     beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
     beowire_peer peer = know(a, b);
 
-    (void)state;
     assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, a), 0);
     struct beowire_completion done = await(a);
     assert_int_equal(done.status, -ETIMEDOUT);
@@ -119,14 +112,13 @@ static void calls__whoever_does_not_call_and_has_only_frames_is_taken_for_dead(v
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void thread__moves_a_long_message_while_both_compute(void **state)
+TEST(thread__moves_a_long_message_while_both_compute)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_THREAD, 5 * SECOND);
     beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_THREAD, 5 * SECOND);
     char *source = malloc(LONG_BYTES);
     char *target = calloc(1, LONG_BYTES);
 
-    (void)state;
     assert_non_null(source);
     assert_non_null(target);
     memset(source, 7, LONG_BYTES);
@@ -152,7 +144,7 @@ static void thread__moves_a_long_message_while_both_compute(void **state)
 }
 
 /** By which it is decided how soon it looks again. */
-static void keeper__says_whether_much_has_moved(void **state)
+TEST(keeper__says_whether_much_has_moved)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
     beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_KEEPER, 5 * SECOND);
@@ -161,7 +153,6 @@ static void keeper__says_whether_much_has_moved(void **state)
     bool much = false;
     bool done = false;
 
-    (void)state;
     assert_non_null(data);
     assert_int_equal(
         beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, data + LONG_BYTES, LONG_BYTES, NULL), 0);
@@ -185,11 +176,10 @@ static void keeper__says_whether_much_has_moved(void **state)
     free(data);
 }
 
-static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
+TEST(poll__gives_the_core_away_only_if_it_is_wanted)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
-    (void)state;
     for (unsigned i = 0; i < 10 * POLLS_PER_BREAK; i++) {
         assert_int_equal(beowire_poll(a, NULL, 0), 0);
     }
@@ -260,12 +250,11 @@ static void *break_off(void *endpoint)
     return NULL;
 }
 
-static void poll__by_several_threads_is_not_disturbance(void **state)
+TEST(poll__by_several_threads_is_not_disturbance)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
     pthread_t other;
 
-    (void)state;
     losses = 5;
     own_break(a);
     assert_int_equal(pthread_create(&other, NULL, break_off, a), 0);
@@ -301,11 +290,10 @@ static unsigned yields_of(beowire_endpoint *a, unsigned polls)
     return __atomic_load_n(&yields, __ATOMIC_RELAXED) - before;
 }
 
-static void poll__yields_only_where_others_want_the_core(void **state)
+TEST(poll__yields_only_where_others_want_the_core)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
-    (void)state;
     assert_int_equal(yields_of(a, 1 + 4 * POLLS_PER_CROWDED_LOOK), 0);
     crowd_noticed(&a->crowd, now_ns() + 10 * SECOND);
     assert_int_equal(yields_of(a, POLLS_PER_CROWDED_LOOK), 0); /* not at once */
@@ -354,23 +342,21 @@ static void close_stuck(const struct stuck *stuck)
     free(stuck->data);
 }
 
-static void poll__yields_while_the_receiver_takes_nothing(void **state)
+TEST(poll__yields_while_the_receiver_takes_nothing)
 {
     struct stuck stuck = get_stuck();
 
-    (void)state;
     crowd_noticed(&stuck.a->crowd, now_ns() + 10 * SECOND);
     assert_true(yields_of(stuck.a, 1 + 4 * POLLS_PER_CROWDED_LOOK) > 0);
     close_stuck(&stuck);
 }
 
-static void wait__sleeps_while_the_receiver_takes_nothing(void **state)
+TEST(wait__sleeps_while_the_receiver_takes_nothing)
 {
     struct stuck stuck = get_stuck();
     unsigned slept = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
     uint64_t end_ns = now_ns() + SECOND / 2;
 
-    (void)state;
     while (__atomic_load_n(&sleeps, __ATOMIC_RELAXED) < slept + 10 && now_ns() < end_ns) {
         assert_int_equal(beowire_wait(stuck.a, MILLISECOND), 0);
     }
@@ -378,11 +364,10 @@ static void wait__sleeps_while_the_receiver_takes_nothing(void **state)
     close_stuck(&stuck);
 }
 
-static void poll__does_not_yield_to_those_that_compute(void **state)
+TEST(poll__does_not_yield_to_those_that_compute)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
-    (void)state;
     crowd_noticed(&a->crowd, now_ns() + 10 * SECOND);
     a->crowd.yield_pause_ns = 10 * SECOND;
     __atomic_store_n(&yield_ns, YIELD_LONG_NS, __ATOMIC_RELAXED);
@@ -392,11 +377,10 @@ static void poll__does_not_yield_to_those_that_compute(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void poll__sleeps_after_a_few_polls_that_are_far_apart(void **state)
+TEST(poll__sleeps_after_a_few_polls_that_are_far_apart)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
-    (void)state;
     a->patience.spin_ns = PATIENCE_SPIN_MIN_NS; /* as if others had wanted it */
     a->crowd.until_ns = now_ns() + 10 * SECOND;
     a->crowd.yield_again_ns = now_ns() + 10 * SECOND;
@@ -409,22 +393,20 @@ static void poll__sleeps_after_a_few_polls_that_are_far_apart(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void poll__forgets_that_others_wanted_the_core(void **state)
+TEST(poll__forgets_that_others_wanted_the_core)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
-    (void)state;
     a->crowd.until_ns = now_ns();
     poll_slowly(a, 1, 1);
     assert_false(crowd_is_there(&a->crowd));
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void poll__notices_that_the_core_is_wanted(void **state)
+TEST(poll__notices_that_the_core_is_wanted)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
-    (void)state;
     assert_false(patience_is_crowded(&a->patience));
     own_break(a);
     assert_false(patience_is_crowded(&a->patience));
@@ -449,11 +431,10 @@ static uint64_t published_eager_frames(const beowire_endpoint *endpoint)
     return row.received;
 }
 
-static void keeper__publishes_for_an_application_that_is_away(void **state)
+TEST(keeper__publishes_for_an_application_that_is_away)
 {
     const enum beowire_progress kinds[] = {BEOWIRE_PROGRESS_KEEPER, BEOWIRE_PROGRESS_THREAD};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
         beowire_endpoint *b = open_endpoint("end1", kinds[i], 5 * SECOND);
@@ -507,15 +488,13 @@ static void poll_for_nothing(beowire_endpoint *endpoint)
     assert_int_equal(beowire_poll(endpoint, &completion, 1), 0);
 }
 
-static void wait__publishes_what_happened_last(void **state)
+TEST(wait__publishes_what_happened_last)
 {
-    (void)state;
     publishes_in_the_end(wait_for_nothing);
 }
 
-static void poll__publishes_what_happened_last(void **state)
+TEST(poll__publishes_what_happened_last)
 {
-    (void)state;
     publishes_in_the_end(poll_for_nothing);
 }
 
@@ -534,9 +513,8 @@ static unsigned sockets_that_poll_us(int wanted_us)
     return count;
 }
 
-static void beowire_wait__polls_the_card_if_configured(void **state)
+TEST(beowire_wait__polls_the_card_if_configured)
 {
-    (void)state;
     assert_int_equal(setenv("BEOWIRE_SETTINGS", "busy_poll_us=37", 1), 0);
     beowire_endpoint *endpoint = open_with_lanes("end0", "packet,udp");
     assert_int_equal(sockets_that_poll_us(37), namespace_may_busy_poll() ? 2 : 0);
@@ -549,29 +527,7 @@ static void beowire_wait__polls_the_card_if_configured(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire_wait__polls_the_card_if_configured),
-        cmocka_unit_test(keeper__acknowledges_for_an_application_that_is_away),
-        cmocka_unit_test(keeper__proves_that_the_process_lives),
-        cmocka_unit_test(calls__whoever_does_not_call_is_waited_for),
-        cmocka_unit_test(calls__whoever_does_not_call_and_has_only_frames_is_taken_for_dead),
-        cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
-        cmocka_unit_test(keeper__says_whether_much_has_moved),
-        cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
-        cmocka_unit_test(poll__yields_only_where_others_want_the_core),
-        cmocka_unit_test(poll__by_several_threads_is_not_disturbance),
-        cmocka_unit_test(poll__yields_while_the_receiver_takes_nothing),
-        cmocka_unit_test(wait__sleeps_while_the_receiver_takes_nothing),
-        cmocka_unit_test(poll__does_not_yield_to_those_that_compute),
-        cmocka_unit_test(poll__sleeps_after_a_few_polls_that_are_far_apart),
-        cmocka_unit_test(poll__forgets_that_others_wanted_the_core),
-        cmocka_unit_test(poll__notices_that_the_core_is_wanted),
-        cmocka_unit_test(keeper__publishes_for_an_application_that_is_away),
-        cmocka_unit_test(wait__publishes_what_happened_last),
-        cmocka_unit_test(poll__publishes_what_happened_last),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

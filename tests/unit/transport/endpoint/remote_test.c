@@ -5,15 +5,12 @@
 #include "namespace.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
 #include "tuning.h"
+#include "unit/test.h"
 
 #define MEMORY_BYTES 400000
 
@@ -75,12 +72,11 @@ static void put_and_get(struct pair *pair, uint64_t bytes)
     free(got);
 }
 
-static void beowire_put__and_get_over_every_lane(void **state)
+TEST(beowire_put__and_get_over_every_lane)
 {
     static const char *const lanes[] = {"packet", "udp", "shm", "packet,udp"};
     static const uint64_t sizes[] = {0, 1, 8, 1436, 1437, 16384, 16385, 300000};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof lanes / sizeof *lanes; i++) {
         struct pair pair;
         open_pair(&pair, lanes[i]);
@@ -91,12 +87,11 @@ static void beowire_put__and_get_over_every_lane(void **state)
     }
 }
 
-static void beowire_put__injected(void **state)
+TEST(beowire_put__injected)
 {
     struct pair pair;
     uint8_t data[MESSAGE_INJECT_BYTES_MAX + 1];
 
-    (void)state;
     open_pair(&pair, "packet,udp");
     const struct beowire_remote remote = {.key = pair.key};
     uint64_t most = beowire_put_inject_bytes(pair.a);
@@ -123,13 +118,12 @@ static void beowire_put__injected(void **state)
 }
 
 /** Whoever has taken what tells of puts need not look again for others to go on. */
-static void beowire_poll__notices_taken_make_room(void **state)
+TEST(beowire_poll__notices_taken_make_room)
 {
     struct pair pair;
     struct beowire_completion done[MESSAGE_PILE_FRAMES];
     uint64_t data = 1;
 
-    (void)state;
     open_pair(&pair, "packet,udp");
     const struct beowire_remote remote = {.key = pair.key};
     for (unsigned i = 0; i < MESSAGE_PILE_FRAMES; i++) {
@@ -148,7 +142,7 @@ static void beowire_poll__notices_taken_make_room(void **state)
     close_pair(&pair);
 }
 
-static void beowire_atomic__counts(void **state)
+TEST(beowire_atomic__counts)
 {
     struct pair pair;
     const uint64_t five = 5;
@@ -159,7 +153,6 @@ static void beowire_atomic__counts(void **state)
                                     .operand = &five,
                                     .result = &old};
 
-    (void)state;
     open_pair(&pair, "packet,udp");
     const struct beowire_remote remote = {.key = pair.key, .address = 16};
     for (uint64_t i = 0; i < 3; i++) {
@@ -173,12 +166,11 @@ static void beowire_atomic__counts(void **state)
     close_pair(&pair);
 }
 
-static void beowire_atomic__bad_arguments(void **state)
+TEST(beowire_atomic__bad_arguments)
 {
     struct pair pair;
     uint64_t value = 0;
 
-    (void)state;
     open_pair(&pair, "packet,udp");
     const struct beowire_remote remote = {.key = pair.key};
     const struct beowire_atomic good = {.operation = BEOWIRE_ATOMIC_SWAP_EQUAL,
@@ -216,12 +208,11 @@ static void beowire_atomic__bad_arguments(void **state)
     close_pair(&pair);
 }
 
-static void beowire_put__bad_arguments(void **state)
+TEST(beowire_put__bad_arguments)
 {
     struct pair pair;
     uint8_t data[8] = {0};
 
-    (void)state;
     open_pair(&pair, "packet,udp");
     const struct beowire_remote remote = {.key = pair.key};
     assert_int_equal(beowire_put(pair.a, pair.to, NULL, data, 8, 0, 0, NULL), -EINVAL);
@@ -240,13 +231,12 @@ static void beowire_put__bad_arguments(void **state)
     close_pair(&pair);
 }
 
-static void beowire_memory_register__keys(void **state)
+TEST(beowire_memory_register__keys)
 {
     beowire_endpoint *endpoint = open_with_lanes("end0", "packet,udp");
     uint8_t memory[8];
     uint64_t keys[2] = {0, 0};
 
-    (void)state;
     assert_int_equal(beowire_memory_register(endpoint, memory, 8, BEOWIRE_MEMORY_READ, NULL),
                      -EINVAL);
     assert_int_equal(beowire_memory_register(endpoint, memory, 8, 16, keys), -EINVAL);
@@ -281,11 +271,10 @@ static int put_status(struct pair *pair, uint64_t key, uint64_t address, uint64_
     return done.status;
 }
 
-static void beowire_put__refused_harms_nothing_else(void **state)
+TEST(beowire_put__refused_harms_nothing_else)
 {
     struct pair pair;
 
-    (void)state;
     open_pair(&pair, "packet,udp");
     memset(pair.memory, 'm', MEMORY_BYTES);
     assert_int_equal(put_status(&pair, pair.key + 1, 0, 8), -EACCES);
@@ -302,11 +291,10 @@ static void beowire_put__refused_harms_nothing_else(void **state)
 }
 
 /** Guesses of one are refused, and end its connection when they are many. */
-static void beowire_put__guesses_end_the_connection(void **state)
+TEST(beowire_put__guesses_end_the_connection)
 {
     struct pair pair;
 
-    (void)state;
     open_pair(&pair, "packet,udp");
     memset(pair.memory, 'm', MEMORY_BYTES);
     for (unsigned i = 1; i < REMOTE_GUESSES_MAX; i++) {
@@ -325,19 +313,7 @@ static void beowire_put__guesses_end_the_connection(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire_put__and_get_over_every_lane),
-        cmocka_unit_test(beowire_put__injected),
-        cmocka_unit_test(beowire_put__bad_arguments),
-        cmocka_unit_test(beowire_put__refused_harms_nothing_else),
-        cmocka_unit_test(beowire_put__guesses_end_the_connection),
-        cmocka_unit_test(beowire_poll__notices_taken_make_room),
-        cmocka_unit_test(beowire_atomic__counts),
-        cmocka_unit_test(beowire_atomic__bad_arguments),
-        cmocka_unit_test(beowire_memory_register__keys),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/counters.h"
 #include "endpoint/endpoint.h"
+#include "unit/test.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- beowire_counter(), beowire_event() ------------------------------------------------------ */
 
@@ -33,9 +30,10 @@ static int teardown(void **state)
     return 0;
 }
 
-static void beowire_counter__all_by_number(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(struct beowire_endpoint *endpoint, name, setup, teardown)
+
+FIXTURE_TEST(beowire_counter__all_by_number)
 {
-    struct beowire_endpoint *endpoint = *state;
     const char *name = NULL;
     uint64_t value = 1;
     unsigned count = 0;
@@ -51,9 +49,8 @@ static void beowire_counter__all_by_number(void **state)
     assert_int_equal(beowire_counter(endpoint, UINT32_MAX, &name, &value), -ENOENT);
 }
 
-static void beowire_counter__nowhere_to_write(void **state)
+FIXTURE_TEST(beowire_counter__nowhere_to_write)
 {
-    struct beowire_endpoint *endpoint = *state;
     const char *name = NULL;
     uint64_t value = 0;
 
@@ -62,9 +59,8 @@ static void beowire_counter__nowhere_to_write(void **state)
     assert_int_equal(beowire_counter(NULL, 0, &name, &value), -EINVAL);
 }
 
-static void beowire_event__none(void **state)
+FIXTURE_TEST(beowire_event__none)
 {
-    struct beowire_endpoint *endpoint = *state;
     struct beowire_event event;
 
     assert_int_equal(beowire_event(endpoint, &event), 0);
@@ -142,12 +138,11 @@ static unsigned documented_errors(int *errors)
     return count;
 }
 
-static void beowire_error__every_documented_error_has_its_own_line(void **state)
+TEST(beowire_error__every_documented_error_has_its_own_line)
 {
     int documented[ERRORS_MAX + 1];
     unsigned count = documented_errors(documented);
 
-    (void)state;
     assert_true(count >= 26);
     documented[count++] = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -160,18 +155,4 @@ static void beowire_error__every_documented_error_has_its_own_line(void **state)
             assert_string_not_equal(line, beowire_error(documented[j]));
         }
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(beowire_counter__all_by_number),
-        TEST(beowire_counter__nowhere_to_write),
-        TEST(beowire_event__none),
-        cmocka_unit_test(beowire_error__every_documented_error_has_its_own_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

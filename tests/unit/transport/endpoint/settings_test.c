@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/settings.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void settings_parse__every_key(void **state)
+TEST(settings_parse__every_key)
 {
     struct settings settings;
     struct settings_fault fault;
 
-    (void)state;
     settings_default(&settings);
     assert_int_equal(settings_parse(&settings,
                                     "# measured\n"
@@ -45,13 +41,12 @@ static void settings_parse__every_key(void **state)
     assert_string_equal(settings.bulk_by_packet, "eth0,eth1");
 }
 
-static void settings_parse__what_is_not_named_stays(void **state)
+TEST(settings_parse__what_is_not_named_stays)
 {
     const struct message_limits limits = MESSAGE_LIMITS_DEFAULT;
     struct settings settings;
     struct settings_fault fault;
 
-    (void)state;
     settings_default(&settings);
     assert_int_equal(settings_parse(&settings, "", '\n', &fault), 0);
     assert_int_equal(settings_parse(&settings, "go_back_n=true,eager_bytes=1", ',', &fault), 0);
@@ -64,7 +59,7 @@ static void settings_parse__what_is_not_named_stays(void **state)
     assert_string_equal(settings.bulk_by_packet, "a,b");
 }
 
-static void settings_parse__says_what_is_wrong_and_where(void **state)
+TEST(settings_parse__says_what_is_wrong_and_where)
 {
     static const struct {
         const char *text;
@@ -91,7 +86,6 @@ static void settings_parse__says_what_is_wrong_and_where(void **state)
         {"\033[2Jeager\177\303\244 = 1", 1, "there is no setting ?[2Jeager???"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct settings settings;
         struct settings_fault fault;
@@ -106,13 +100,12 @@ static void settings_parse__says_what_is_wrong_and_where(void **state)
     }
 }
 
-static void settings_parse__longer_than_any_line(void **state)
+TEST(settings_parse__longer_than_any_line)
 {
     char text[1000];
     struct settings settings;
     struct settings_fault fault;
 
-    (void)state;
     settings_default(&settings);
     memset(text, 'x', sizeof text);
     text[0] = '\n';
@@ -124,11 +117,10 @@ static void settings_parse__longer_than_any_line(void **state)
     assert_int_equal(settings_parse(&settings, text, '\n', &fault), -EBADMSG);
 }
 
-static void settings_packet_rails__by_name(void **state)
+TEST(settings_packet_rails__by_name)
 {
     struct settings settings;
 
-    (void)state;
     settings_default(&settings);
     assert_int_equal(settings_packet_rails(&settings, "eth0,eth1"), 0);
     (void)snprintf(settings.bulk_by_packet, sizeof settings.bulk_by_packet, "eth1,eth22");
@@ -138,16 +130,4 @@ static void settings_packet_rails__by_name(void **state)
     assert_int_equal(settings_packet_rails(&settings, ""), 0);
     (void)snprintf(settings.bulk_by_packet, sizeof settings.bulk_by_packet, "all");
     assert_int_equal(settings_packet_rails(&settings, "eth0,eth1"), 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_parse__every_key),
-        cmocka_unit_test(settings_parse__what_is_not_named_stays),
-        cmocka_unit_test(settings_parse__says_what_is_wrong_and_where),
-        cmocka_unit_test(settings_parse__longer_than_any_line),
-        cmocka_unit_test(settings_packet_rails__by_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

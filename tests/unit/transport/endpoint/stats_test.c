@@ -3,18 +3,15 @@
 
 #include "core/counters.h"
 #include "frame/address_layout.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PEERS_MAX 600
 #define NOW_NS UINT64_C(5000000000)
@@ -66,6 +63,8 @@ static int teardown(void **state)
     free(fixture);
     return 0;
 }
+
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
 
 static struct core_peer *add_peer(struct fixture *fixture, uint16_t number)
 {
@@ -185,10 +184,8 @@ static unsigned publish_all(struct fixture *fixture)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void stats_open__says_what_it_is(void **state)
+FIXTURE_TEST(stats_open__says_what_it_is)
 {
-    struct fixture *fixture = *state;
-
     look(fixture);
     const struct stats_header *header = header_of(fixture);
     assert_memory_equal(header->magic, STATS_MAGIC, sizeof header->magic);
@@ -200,10 +197,8 @@ static void stats_open__says_what_it_is(void **state)
     assert_int_equal(header->sequence % 2, 0);
 }
 
-static void stats_open__all_tables_and_columns_are_inside(void **state)
+FIXTURE_TEST(stats_open__all_tables_and_columns_are_inside)
 {
-    struct fixture *fixture = *state;
-
     look(fixture);
     const struct stats_table *table =
         (const struct stats_table *)(const void *)(fixture->seen + sizeof(struct stats_header));
@@ -226,9 +221,8 @@ static void stats_open__all_tables_and_columns_are_inside(void **state)
     }
 }
 
-static void stats_open__is_found_by_its_name_and_cannot_shrink(void **state)
+FIXTURE_TEST(stats_open__is_found_by_its_name_and_cannot_shrink)
 {
-    struct fixture *fixture = *state;
     char path[64];
     char link[64] = {0};
 
@@ -238,9 +232,8 @@ static void stats_open__is_found_by_its_name_and_cannot_shrink(void **state)
     assert_int_equal(ftruncate(fixture->stats.descriptor, 0), -1);
 }
 
-static void stats_open__without_descriptors_nothing_is_published(void **state)
+FIXTURE_TEST(stats_open__without_descriptors_nothing_is_published)
 {
-    struct fixture *fixture = *state;
     struct stats stats;
     struct rlimit before;
 
@@ -257,9 +250,8 @@ static void stats_open__without_descriptors_nothing_is_published(void **state)
     stats_close(&stats);
 }
 
-static void stats_missing__names_lanes_and_says_why(void **state)
+FIXTURE_TEST(stats_missing__names_lanes_and_says_why)
 {
-    struct fixture *fixture = *state;
     const struct lanes_missing missing = {.count = 1, .at = {{"tso/eth0", -EUSERS, "so many"}}};
     struct stats none = {.descriptor = -1};
 
@@ -271,9 +263,8 @@ static void stats_missing__names_lanes_and_says_why(void **state)
     assert_string_equal(fixture->stats.file->missing[1].name, "");
 }
 
-static void stats_open__takes_and_gives_back_one_descriptor(void **state)
+FIXTURE_TEST(stats_open__takes_and_gives_back_one_descriptor)
 {
-    struct fixture *fixture = *state;
     struct stats stats;
 
     int before = dup(0);
@@ -286,9 +277,8 @@ static void stats_open__takes_and_gives_back_one_descriptor(void **state)
     assert_int_equal(after, before);
 }
 
-static void stats_publish__copies_lanes_types_drops_and_counters(void **state)
+FIXTURE_TEST(stats_publish__copies_lanes_types_drops_and_counters)
 {
-    struct fixture *fixture = *state;
     struct core_counters *counters = &fixture->core.counters;
 
     fixture->lane.sent_frames = 3;
@@ -316,10 +306,8 @@ static void stats_publish__copies_lanes_types_drops_and_counters(void **state)
     assert_int_equal(number(fixture, "counters", "message_received", "value"), 9);
 }
 
-static void stats_publish__has_every_counter_and_every_type(void **state)
+FIXTURE_TEST(stats_publish__has_every_counter_and_every_type)
 {
-    struct fixture *fixture = *state;
-
     look(fixture);
     assert_true(counters_count() <= STATS_COUNTERS);
     unsigned drops = 0;
@@ -338,7 +326,7 @@ static void stats_publish__has_every_counter_and_every_type(void **state)
     }
 }
 
-static void stats_publish__copies_peers(void **state)
+TEST_AROUND(stats_publish__copies_peers, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct core_peer *peer = add_peer(fixture, 4711);
@@ -377,9 +365,8 @@ static void stats_publish__copies_peers(void **state)
     assert_int_equal(number(fixture, "peers", name, "credit_frames"), 0);
 }
 
-static void stats_publish__names_peers_by_what_there_is(void **state)
+FIXTURE_TEST(stats_publish__names_peers_by_what_there_is)
 {
-    struct fixture *fixture = *state;
     struct core_peer *ethernet = add_peer(fixture, 1);
     struct core_peer *v6 = add_peer(fixture, 2);
     struct core_peer *memory = add_peer(fixture, 3);
@@ -397,10 +384,8 @@ static void stats_publish__names_peers_by_what_there_is(void **state)
     assert_non_null(row_named(fixture, "peers", "process 99/3"));
 }
 
-static void stats_publish__many_peers_in_turn_and_all_of_them_in_sums(void **state)
+FIXTURE_TEST(stats_publish__many_peers_in_turn_and_all_of_them_in_sums)
 {
-    struct fixture *fixture = *state;
-
     for (unsigned i = 0; i < 100; i++) {
         add_peer(fixture, 1)->message.flow.sent_frames = 1;
     }
@@ -418,10 +403,8 @@ static void stats_publish__many_peers_in_turn_and_all_of_them_in_sums(void **sta
     assert_false(stats_is_stale(&fixture->stats, &fixture->core));
 }
 
-static void stats_publish__of_peers_that_share_a_row_the_busiest_is_shown(void **state)
+FIXTURE_TEST(stats_publish__of_peers_that_share_a_row_the_busiest_is_shown)
 {
-    struct fixture *fixture = *state;
-
     for (unsigned i = 0; i < 2 * STATS_PEERS; i++) {
         add_peer(fixture, (uint16_t)(i + 1));
     }
@@ -440,10 +423,8 @@ static void stats_publish__of_peers_that_share_a_row_the_busiest_is_shown(void *
     assert_null(row_named(fixture, "peers", "10.77.0.2/262"));
 }
 
-static void stats_publish__nothing_new_nothing_written(void **state)
+FIXTURE_TEST(stats_publish__nothing_new_nothing_written)
 {
-    struct fixture *fixture = *state;
-
     look(fixture);
     uint64_t sequence = header_of(fixture)->sequence;
     assert_false(stats_is_stale(&fixture->stats, &fixture->core));
@@ -457,27 +438,4 @@ static void stats_publish__nothing_new_nothing_written(void **state)
     stats_publish(&fixture->stats, &fixture->core, fixture->stats.due_ns);
     look(fixture);
     assert_int_equal(header_of(fixture)->sequence, sequence + 2);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(stats_open__says_what_it_is),
-        TEST(stats_open__all_tables_and_columns_are_inside),
-        TEST(stats_open__is_found_by_its_name_and_cannot_shrink),
-        TEST(stats_open__without_descriptors_nothing_is_published),
-        TEST(stats_open__takes_and_gives_back_one_descriptor),
-        TEST(stats_missing__names_lanes_and_says_why),
-        TEST(stats_publish__copies_lanes_types_drops_and_counters),
-        TEST(stats_publish__has_every_counter_and_every_type),
-        TEST(stats_publish__copies_peers),
-        TEST(stats_publish__names_peers_by_what_there_is),
-        TEST(stats_publish__many_peers_in_turn_and_all_of_them_in_sums),
-        TEST(stats_publish__of_peers_that_share_a_row_the_busiest_is_shown),
-        TEST(stats_publish__nothing_new_nothing_written),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

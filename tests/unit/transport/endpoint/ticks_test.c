@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/ticks.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 #define START_NS UINT64_C(5000000000)
@@ -50,9 +47,8 @@ static struct ticks learnt(void)
     return ticks;
 }
 
-static void ticks_open__believes_the_counter_only_if_the_kernel_does(void **state)
+TEST(ticks_open__believes_the_counter_only_if_the_kernel_does)
 {
-    (void)state;
 #if defined(__x86_64__)
     assert_true(opened_with("tsc\n").usable);
 #endif
@@ -64,12 +60,11 @@ static void ticks_open__believes_the_counter_only_if_the_kernel_does(void **stat
     assert_false(ticks.usable);
 }
 
-static void ticks_tell__knows_nothing_before_two_looks(void **state)
+TEST(ticks_tell__knows_nothing_before_two_looks)
 {
     struct ticks ticks = {.usable = true};
     uint64_t now_ns = 1;
 
-    (void)state;
     assert_false(ticks_tell(&ticks, START_COUNT, &now_ns));
     ticks_learn(&ticks, START_COUNT, START_NS);
     assert_false(ticks_tell(&ticks, START_COUNT + 1, &now_ns));
@@ -77,12 +72,11 @@ static void ticks_tell__knows_nothing_before_two_looks(void **state)
     assert_false(ticks_tell(&ticks, START_COUNT + 26, &now_ns));
 }
 
-static void ticks_tell__what_has_passed_since(void **state)
+TEST(ticks_tell__what_has_passed_since)
 {
     struct ticks ticks = learnt();
     uint64_t now_ns = 0;
 
-    (void)state;
     assert_true(ticks_tell(&ticks, START_COUNT, &now_ns));
     assert_int_equal(now_ns, START_NS);
     assert_true(ticks_tell(&ticks, START_COUNT + 2500, &now_ns));
@@ -91,24 +85,22 @@ static void ticks_tell__what_has_passed_since(void **state)
     assert_in_range(now_ns, START_NS + MS - 1, START_NS + MS + 1);
 }
 
-static void ticks_tell__not_beyond_the_interval(void **state)
+TEST(ticks_tell__not_beyond_the_interval)
 {
     struct ticks ticks = learnt();
     uint64_t now_ns = 0;
 
-    (void)state;
     assert_false(ticks_tell(&ticks, START_COUNT + 2700000, &now_ns));
     assert_false(ticks_tell(&ticks, START_COUNT - 1, &now_ns)); /* backwards */
     assert_int_equal(now_ns, 0);
 }
 
-static void ticks_tell__never_goes_back(void **state)
+TEST(ticks_tell__never_goes_back)
 {
     struct ticks ticks = learnt();
     uint64_t before_ns = 0;
     uint64_t now_ns = 0;
 
-    (void)state;
     assert_true(ticks_tell(&ticks, START_COUNT + 2500000, &before_ns));
     assert_true(ticks_tell(&ticks, START_COUNT + 2499000, &now_ns)); /* by another core's counter */
     assert_int_equal(now_ns, before_ns);
@@ -119,47 +111,43 @@ static void ticks_tell__never_goes_back(void **state)
     assert_in_range(now_ns, START_NS + MS + 698, START_NS + MS + 702);
 }
 
-static void ticks_learn__another_rate(void **state)
+TEST(ticks_learn__another_rate)
 {
     struct ticks ticks = learnt();
     uint64_t now_ns = 0;
 
-    (void)state;
     ticks_learn(&ticks, START_COUNT + 3000000, START_NS + MS); /* 3 GHz */
     assert_true(ticks_tell(&ticks, START_COUNT + 3003000, &now_ns));
     assert_in_range(now_ns, START_NS + MS + 999, START_NS + MS + 1001);
 }
 
-static void ticks_learn__keeps_the_rate_where_a_look_says_nothing(void **state)
+TEST(ticks_learn__keeps_the_rate_where_a_look_says_nothing)
 {
     struct ticks ticks = learnt();
     uint64_t now_ns = 0;
 
-    (void)state;
     ticks_learn(&ticks, START_COUNT + 9 * MS, START_NS + 5000 * MS); /* it was suspended */
     assert_true(ticks_tell(&ticks, START_COUNT + 9 * MS + 2500, &now_ns));
     assert_in_range(now_ns, START_NS + 5000 * MS + 999, START_NS + 5000 * MS + 1001);
 }
 
 /** A rate by which the interval is over too soon is wrong. */
-static void ticks_learn__unlearns_what_has_it_look_too_soon(void **state)
+TEST(ticks_learn__unlearns_what_has_it_look_too_soon)
 {
     struct ticks ticks = learnt();
     uint64_t now_ns = 0;
 
-    (void)state;
     ticks_learn(&ticks, START_COUNT + 500000, START_NS + MS); /* too few by far: 2 ns a tick */
     assert_false(ticks_tell(&ticks, START_COUNT + 500000 + 600000, &now_ns));
     ticks_learn(&ticks, START_COUNT + 500000 + 600000, START_NS + MS + MS / 4);
     assert_false(ticks_tell(&ticks, START_COUNT + 500000 + 600001, &now_ns));
 }
 
-static void ticks_learn__believes_no_counter_that_stood_or_ran_away(void **state)
+TEST(ticks_learn__believes_no_counter_that_stood_or_ran_away)
 {
     const uint64_t counts[] = {1, 1000, UINT64_C(1) << 45, UINT64_MAX - 2500000};
     uint64_t now_ns = 0;
 
-    (void)state;
     for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct ticks ticks = learnt();
         uint64_t count = START_COUNT + counts[i];
@@ -172,19 +160,17 @@ static void ticks_learn__believes_no_counter_that_stood_or_ran_away(void **state
     }
 }
 
-static void ticks_learn__the_same_count_twice_divides_by_nothing(void **state)
+TEST(ticks_learn__the_same_count_twice_divides_by_nothing)
 {
     struct ticks ticks = learnt();
 
-    (void)state;
     ticks_learn(&ticks, START_COUNT, START_NS + MS);
     assert_int_not_equal(ticks.rate, 0);
 }
 
 /** Whatever the counter does, what is told is soon right again: no rate is believed for long. */
-static void ticks_learn__no_rate_is_believed_for_long(void **state)
+TEST(ticks_learn__no_rate_is_believed_for_long)
 {
-    (void)state;
     for (uint64_t counted = 1; counted < UINT64_C(1) << 60; counted *= 3) {
         struct ticks ticks = learnt();
         ticks_learn(&ticks, START_COUNT + counted, START_NS + MS);
@@ -211,35 +197,12 @@ static void ticks_now__is_the_kernels_clock(const char *source)
     }
 }
 
-static void ticks_now__by_the_counter(void **state)
+TEST(ticks_now__by_the_counter)
 {
-    (void)state;
     ticks_now__is_the_kernels_clock(TICKS_SOURCE);
 }
 
-static void ticks_now__without_it(void **state)
+TEST(ticks_now__without_it)
 {
-    (void)state;
     ticks_now__is_the_kernels_clock("/nonexistent/current_clocksource");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ticks_open__believes_the_counter_only_if_the_kernel_does),
-        cmocka_unit_test(ticks_tell__knows_nothing_before_two_looks),
-        cmocka_unit_test(ticks_tell__what_has_passed_since),
-        cmocka_unit_test(ticks_tell__not_beyond_the_interval),
-        cmocka_unit_test(ticks_tell__never_goes_back),
-        cmocka_unit_test(ticks_learn__another_rate),
-        cmocka_unit_test(ticks_learn__keeps_the_rate_where_a_look_says_nothing),
-        cmocka_unit_test(ticks_learn__unlearns_what_has_it_look_too_soon),
-        cmocka_unit_test(ticks_learn__believes_no_counter_that_stood_or_ran_away),
-        cmocka_unit_test(ticks_learn__the_same_count_twice_divides_by_nothing),
-        cmocka_unit_test(ticks_learn__no_rate_is_believed_for_long),
-        cmocka_unit_test(ticks_now__by_the_counter),
-        cmocka_unit_test(ticks_now__without_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

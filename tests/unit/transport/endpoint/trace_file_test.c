@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "beowire.h"
+#include "unit/test.h"
 
 static char directory[] = "/tmp/trace_file_test.XXXXXX";
 
@@ -45,11 +42,10 @@ static const char *name_of(int number)
     return name;
 }
 
-static void trace_file__unless_it_is_asked_for_there_is_none(void **state)
+TEST(trace_file__unless_it_is_asked_for_there_is_none)
 {
     struct trace_file file;
 
-    (void)state;
     assert_int_equal(trace_file_open(&file, NULL), 0);
     assert_null(trace_file_ring(&file));
     assert_int_equal(trace_file_open(&file, ""), 0);
@@ -57,13 +53,12 @@ static void trace_file__unless_it_is_asked_for_there_is_none(void **state)
     trace_file_close(&file);
 }
 
-static void trace_file__has_its_points_as_soon_as_they_are_noted(void **state)
+TEST(trace_file__has_its_points_as_soon_as_they_are_noted)
 {
     struct trace_file file;
     struct trace_header header;
     struct trace_point point;
 
-    (void)state;
     assert_int_equal(trace_file_open(&file, name_of(-1)), 0);
     trace_here(trace_file_ring(&file), TRACE_POSTED, 8);
     FILE *read = fopen(name_of(0), "rb");
@@ -90,12 +85,11 @@ static void trace_file__has_its_points_as_soon_as_they_are_noted(void **state)
     assert_int_equal(unlink(name_of(0)), 0);
 }
 
-static void trace_file__each_has_a_number_of_its_own(void **state)
+TEST(trace_file__each_has_a_number_of_its_own)
 {
     struct trace_file one;
     struct trace_file other;
 
-    (void)state;
     assert_int_equal(trace_file_open(&one, name_of(-1)), 0);
     assert_int_equal(trace_file_open(&other, name_of(-1)), 0);
     trace_here(trace_file_ring(&other), TRACE_OUT, 0);
@@ -106,12 +100,11 @@ static void trace_file__each_has_a_number_of_its_own(void **state)
     assert_int_equal(unlink(name_of(1)), 0);
 }
 
-static void trace_file__where_none_can_be_it_says_why(void **state)
+TEST(trace_file__where_none_can_be_it_says_why)
 {
     struct trace_file file;
     char name[PATH_MAX + 1];
 
-    (void)state;
     assert_int_equal(trace_file_open(&file, "/nonexistent/trace"), -ENOENT);
     assert_null(trace_file_ring(&file));
     memset(name, 'x', PATH_MAX);
@@ -120,13 +113,12 @@ static void trace_file__where_none_can_be_it_says_why(void **state)
     assert_null(trace_file_ring(&file));
 }
 
-static void trace_file__that_finds_no_room_says_why_and_leaves_none(void **state)
+TEST(trace_file__that_finds_no_room_says_why_and_leaves_none)
 {
     struct rlimit before;
     struct trace_file file;
     char reason[512] = "";
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     struct rlimit small = {.rlim_cur = 4096, .rlim_max = before.rlim_max};
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
@@ -141,11 +133,10 @@ static void trace_file__that_finds_no_room_says_why_and_leaves_none(void **state
     assert_int_equal(access(name_of(0), F_OK), -1);
 }
 
-static void trace_file_discard__leaves_none(void **state)
+TEST(trace_file_discard__leaves_none)
 {
     struct trace_file file;
 
-    (void)state;
     assert_int_equal(trace_file_open(&file, name_of(-1)), 0);
     assert_int_equal(access(name_of(0), F_OK), 0);
     trace_file_discard(&file);
@@ -154,12 +145,11 @@ static void trace_file_discard__leaves_none(void **state)
     trace_file_discard(&file);
 }
 
-static void beowire_open__that_fails__leaves_no_trace(void **state)
+TEST(beowire_open__that_fails__leaves_no_trace)
 {
     struct beowire_options options = {.size = sizeof options, .interface = "no-such0"};
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     assert_int_equal(setenv(TRACE_VARIABLE, name_of(-1), 1), 0);
     int status = beowire_open(&options, &endpoint);
     assert_int_equal(unsetenv(TRACE_VARIABLE), 0);
@@ -167,12 +157,11 @@ static void beowire_open__that_fails__leaves_no_trace(void **state)
     assert_int_equal(access(name_of(0), F_OK), -1);
 }
 
-static void trace_file_check__says_why_there_can_be_none_and_leaves_none(void **state)
+TEST(trace_file_check__says_why_there_can_be_none_and_leaves_none)
 {
     char reason[512] = "";
     char expected[512];
 
-    (void)state;
     assert_int_equal(trace_file_check(NULL, NULL, 0), 0);
     assert_int_equal(trace_file_check("", NULL, 0), 0);
     assert_int_equal(trace_file_check(name_of(-1), reason, sizeof reason), 0);
@@ -188,16 +177,5 @@ static void trace_file_check__says_why_there_can_be_none_and_leaves_none(void **
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trace_file__unless_it_is_asked_for_there_is_none),
-        cmocka_unit_test(trace_file__has_its_points_as_soon_as_they_are_noted),
-        cmocka_unit_test(trace_file__each_has_a_number_of_its_own),
-        cmocka_unit_test(trace_file__where_none_can_be_it_says_why),
-        cmocka_unit_test(trace_file__that_finds_no_room_says_why_and_leaves_none),
-        cmocka_unit_test(trace_file_discard__leaves_none),
-        cmocka_unit_test(beowire_open__that_fails__leaves_no_trace),
-        cmocka_unit_test(trace_file_check__says_why_there_can_be_none_and_leaves_none),
-    };
-
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+    return run_listed_tests(make_directory, remove_directory);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/turn.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define ROUNDS 50000
 
@@ -42,11 +39,10 @@ long __wrap_syscall(long number, long command, long flags, long cpu) /* NOLINT *
     return __real_syscall(number, command, flags, cpu);
 }
 
-static void turn_open__leaves_what_takes_long_to_the_keeper(void **state)
+TEST(turn_open__leaves_what_takes_long_to_the_keeper)
 {
     struct turn turn;
 
-    (void)state;
     registrations = 0;
     turn_open(&turn);
     turn_enter(&turn);
@@ -83,18 +79,16 @@ static void refuse_after_opening(long command, bool after_a_turn)
     refused_command = 0;
 }
 
-static void turn_try__goes_on_when_the_kernel_refuses_later(void **state)
+TEST(turn_try__goes_on_when_the_kernel_refuses_later)
 {
-    (void)state;
     refuse_after_opening(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, false);
     refuse_after_opening(MEMBARRIER_CMD_PRIVATE_EXPEDITED, true);
 }
 
-static void turn_try__only_when_nobody_is_inside(void **state)
+TEST(turn_try__only_when_nobody_is_inside)
 {
     struct turn turn;
 
-    (void)state;
     turn_open(&turn);
     assert_true(turn_try(&turn));
     turn_end(&turn);
@@ -105,11 +99,10 @@ static void turn_try__only_when_nobody_is_inside(void **state)
     turn_end(&turn);
 }
 
-static void turn_is_free__unless_somebody_is_inside(void **state)
+TEST(turn_is_free__unless_somebody_is_inside)
 {
     struct turn turn;
 
-    (void)state;
     turn_open(&turn);
     assert_true(turn_is_free(&turn));
     turn_enter(&turn);
@@ -121,11 +114,10 @@ static void turn_is_free__unless_somebody_is_inside(void **state)
     assert_true(turn_is_free(&turn));
 }
 
-static void turn_entered__counts_the_application_only(void **state)
+TEST(turn_entered__counts_the_application_only)
 {
     struct turn turn;
 
-    (void)state;
     turn_open(&turn);
     assert_true(turn_try(&turn));
     turn_end(&turn);
@@ -179,29 +171,12 @@ static void compete(bool fence)
     assert_int_equal(shared.plain, turns + shared.keeper_turns);
 }
 
-static void turn__excludes_each_other(void **state)
+TEST(turn__excludes_each_other)
 {
-    (void)state;
     compete(false);
 }
 
-static void turn__excludes_each_other_where_the_kernel_does_not_help(void **state)
+TEST(turn__excludes_each_other_where_the_kernel_does_not_help)
 {
-    (void)state;
     compete(true);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turn_open__leaves_what_takes_long_to_the_keeper),
-        cmocka_unit_test(turn_try__goes_on_when_the_kernel_refuses_later),
-        cmocka_unit_test(turn_try__only_when_nobody_is_inside),
-        cmocka_unit_test(turn_is_free__unless_somebody_is_inside),
-        cmocka_unit_test(turn_entered__counts_the_application_only),
-        cmocka_unit_test(turn__excludes_each_other),
-        cmocka_unit_test(turn__excludes_each_other_where_the_kernel_does_not_help),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/congestion.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 #define BASE_NS UINT64_C(20000)
 #define SLACK_NS UINT64_C(50000)
@@ -46,11 +43,10 @@ static void pass_window(struct path *path, uint64_t rtt_ns)
                             path->congestion.window);
 }
 
-static void congestion_window__bypassed_without_a_queue(void **state)
+TEST(congestion_window__bypassed_without_a_queue)
 {
     struct path path = new_path();
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         pass_window(&path, BASE_NS + SLACK_NS);
         assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
@@ -58,11 +54,10 @@ static void congestion_window__bypassed_without_a_queue(void **state)
     assert_int_equal(path.congestion.window, CEILING);
 }
 
-static void congestion_window__one_long_round_trip_is_not_a_queue(void **state)
+TEST(congestion_window__one_long_round_trip_is_not_a_queue)
 {
     struct path path = new_path();
 
-    (void)state;
     congestion_lost(&path.congestion, path.now_ns, &path.rtt);
     pass_window(&path, 3 * BASE_NS + SLACK_NS);
     assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
@@ -70,11 +65,10 @@ static void congestion_window__one_long_round_trip_is_not_a_queue(void **state)
 }
 
 /** The other process may have no core: then a small window would only make it worse. */
-static void congestion_window__bypassed_when_nothing_was_lost(void **state)
+TEST(congestion_window__bypassed_when_nothing_was_lost)
 {
     struct path path = new_path();
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         pass_window(&path, 4000000);
         assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
@@ -82,11 +76,10 @@ static void congestion_window__bypassed_when_nothing_was_lost(void **state)
     assert_int_equal(path.congestion.window, FLOOR); /* computed, not applied */
 }
 
-static void congestion_window__bypassed_again_when_the_loss_is_long_ago(void **state)
+TEST(congestion_window__bypassed_again_when_the_loss_is_long_ago)
 {
     struct path path = new_lossy_path();
 
-    (void)state;
     while (path.now_ns < 1000000000 + CONGESTION_MEMORY_NS - 1000000) {
         pass_window(&path, 1000000);
     }
@@ -96,12 +89,11 @@ static void congestion_window__bypassed_again_when_the_loss_is_long_ago(void **s
     assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
 }
 
-static void congestion_window__applied_with_a_queue_and_down_to_the_floor(void **state)
+TEST(congestion_window__applied_with_a_queue_and_down_to_the_floor)
 {
     struct path path = new_lossy_path();
     uint64_t before = CEILING;
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         pass_window(&path, 1000000);
         assert_true(path.congestion.window <= before);
@@ -111,11 +103,10 @@ static void congestion_window__applied_with_a_queue_and_down_to_the_floor(void *
     assert_int_equal(congestion_window(&path.congestion), FLOOR);
 }
 
-static void congestion_window__grows_again_step_by_step(void **state)
+TEST(congestion_window__grows_again_step_by_step)
 {
     struct path path = new_lossy_path();
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         pass_window(&path, 1000000);
     }
@@ -129,11 +120,10 @@ static void congestion_window__grows_again_step_by_step(void **state)
     assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
 }
 
-static void congestion_acknowledged__part_of_a_window_earns_part_of_a_step(void **state)
+TEST(congestion_acknowledged__part_of_a_window_earns_part_of_a_step)
 {
     struct path path = new_lossy_path();
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         pass_window(&path, 1000000);
     }
@@ -145,11 +135,10 @@ static void congestion_acknowledged__part_of_a_window_earns_part_of_a_step(void 
     assert_true(path.congestion.window > FLOOR);
 }
 
-static void congestion_acknowledged__smaller_once_in_a_round_trip(void **state)
+TEST(congestion_acknowledged__smaller_once_in_a_round_trip)
 {
     struct path path = new_lossy_path();
 
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         rtt_sample(&path.rtt, path.now_ns, 1000000);
     }
@@ -162,11 +151,10 @@ static void congestion_acknowledged__smaller_once_in_a_round_trip(void **state)
     assert_int_equal(path.congestion.window, once / 2);
 }
 
-static void congestion_acknowledged__a_little_over_the_target_cuts_little(void **state)
+TEST(congestion_acknowledged__a_little_over_the_target_cuts_little)
 {
     struct path path = new_lossy_path();
 
-    (void)state;
     for (unsigned i = 0; i < 40; i++) {
         rtt_sample(&path.rtt, path.now_ns, 100000);
     }
@@ -175,11 +163,10 @@ static void congestion_acknowledged__a_little_over_the_target_cuts_little(void *
     assert_int_equal(path.congestion.window, 256 - 256 * (819 * 3 / 10) / 1024);
 }
 
-static void congestion_acknowledged__without_a_sample_nothing_moves(void **state)
+TEST(congestion_acknowledged__without_a_sample_nothing_moves)
 {
     struct path path = new_path();
 
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         pass_window(&path, 1000000);
     }
@@ -188,22 +175,20 @@ static void congestion_acknowledged__without_a_sample_nothing_moves(void **state
     assert_memory_equal(&path.congestion, &before, sizeof before);
 }
 
-static void congestion_target_ns__of_a_long_way_is_twice_its_base(void **state)
+TEST(congestion_target_ns__of_a_long_way_is_twice_its_base)
 {
     struct path path = new_path();
     struct rtt rtt = {0};
 
-    (void)state;
     assert_int_equal(congestion_target_ns(&path.congestion, &path.rtt), BASE_NS + SLACK_NS);
     rtt_sample(&rtt, 0, 1000000);
     assert_int_equal(congestion_target_ns(&path.congestion, &rtt), 2000000);
 }
 
-static void congestion_lost__without_a_queue_is_the_wires_doing(void **state)
+TEST(congestion_lost__without_a_queue_is_the_wires_doing)
 {
     struct path path = new_path();
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         pass_window(&path, BASE_NS);
         congestion_lost(&path.congestion, path.now_ns, &path.rtt);
@@ -212,11 +197,10 @@ static void congestion_lost__without_a_queue_is_the_wires_doing(void **state)
     assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
 }
 
-static void congestion_lost__with_a_queue_halves_once_in_a_round_trip(void **state)
+TEST(congestion_lost__with_a_queue_halves_once_in_a_round_trip)
 {
     struct path path = new_lossy_path();
 
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         rtt_sample(&path.rtt, path.now_ns, 1000000);
     }
@@ -229,12 +213,11 @@ static void congestion_lost__with_a_queue_halves_once_in_a_round_trip(void **sta
     assert_int_equal(path.congestion.window, before / 2);
 }
 
-static void congestion__in_bytes_as_well(void **state)
+TEST(congestion__in_bytes_as_well)
 {
     struct path path = new_path();
     const uint64_t gigabyte = UINT64_C(1) << 30;
 
-    (void)state;
     congestion_init(&path.congestion, gigabyte, 65536, gigabyte, SLACK_NS);
     congestion_lost(&path.congestion, path.now_ns, &path.rtt);
     for (unsigned i = 0; i < 50; i++) {
@@ -243,26 +226,4 @@ static void congestion__in_bytes_as_well(void **state)
     assert_int_equal(congestion_window(&path.congestion), 65536);
     pass_window(&path, BASE_NS);
     assert_int_equal(congestion_window(&path.congestion), 65536 + 4096);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(congestion_window__bypassed_without_a_queue),
-        cmocka_unit_test(congestion_window__one_long_round_trip_is_not_a_queue),
-        cmocka_unit_test(congestion_window__bypassed_when_nothing_was_lost),
-        cmocka_unit_test(congestion_window__bypassed_again_when_the_loss_is_long_ago),
-        cmocka_unit_test(congestion_window__applied_with_a_queue_and_down_to_the_floor),
-        cmocka_unit_test(congestion_window__grows_again_step_by_step),
-        cmocka_unit_test(congestion_acknowledged__part_of_a_window_earns_part_of_a_step),
-        cmocka_unit_test(congestion_acknowledged__smaller_once_in_a_round_trip),
-        cmocka_unit_test(congestion_acknowledged__a_little_over_the_target_cuts_little),
-        cmocka_unit_test(congestion_acknowledged__without_a_sample_nothing_moves),
-        cmocka_unit_test(congestion_target_ns__of_a_long_way_is_twice_its_base),
-        cmocka_unit_test(congestion_lost__without_a_queue_is_the_wires_doing),
-        cmocka_unit_test(congestion_lost__with_a_queue_halves_once_in_a_round_trip),
-        cmocka_unit_test(congestion__in_bytes_as_well),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,9 @@
 #include "flow/connection.h"
 
 #include "tuning.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define OWN_KEY 11
 #define PEER_KEY 22
@@ -45,11 +42,10 @@ static enum connection_event receive_reset(struct connection *connection, uint32
                               NOW_NS);
 }
 
-static void connection_ask__begins_at_once(void **state)
+TEST(connection_ask__begins_at_once)
 {
     struct connection connection = fresh(CONNECTION_NONE);
 
-    (void)state;
     assert_int_equal(connection_deadline(&connection), UINT64_MAX);
     connection_ask(&connection, NOW_NS);
     assert_int_equal(connection.state, CONNECTION_ASKING);
@@ -58,33 +54,30 @@ static void connection_ask__begins_at_once(void **state)
     assert_false(connection_ask_due(&connection, NOW_NS));
 }
 
-static void connection_ask__twice_does_not_begin_anew(void **state)
+TEST(connection_ask__twice_does_not_begin_anew)
 {
     struct connection connection = fresh(CONNECTION_NONE);
 
-    (void)state;
     connection_ask(&connection, NOW_NS);
     connection_ask(&connection, 2 * NOW_NS);
     assert_int_equal(connection.asking_since_ns, NOW_NS);
 }
 
-static void connection_ask__open_stays_open(void **state)
+TEST(connection_ask__open_stays_open)
 {
     struct connection connection = fresh(CONNECTION_OPEN);
 
-    (void)state;
     connection_ask(&connection, NOW_NS);
     assert_int_equal(connection.state, CONNECTION_OPEN);
     assert_false(connection_ask_due(&connection, UINT64_MAX));
 }
 
-static void connection_ask_due__pauses_double_up_to_a_bound(void **state)
+TEST(connection_ask_due__pauses_double_up_to_a_bound)
 {
     struct connection connection = fresh(CONNECTION_NONE);
     uint64_t now_ns = NOW_NS;
     uint64_t pause_ns = CONNECTION_RETRY_NS;
 
-    (void)state;
     connection_ask(&connection, now_ns);
     for (unsigned i = 0; i < 100; i++) {
         assert_true(connection_ask_due(&connection, now_ns));
@@ -95,11 +88,10 @@ static void connection_ask_due__pauses_double_up_to_a_bound(void **state)
     }
 }
 
-static void connection_ask__who_was_asked_waits_a_moment(void **state)
+TEST(connection_ask__who_was_asked_waits_a_moment)
 {
     struct connection connection = fresh(CONNECTION_ANSWERED);
 
-    (void)state;
     assert_int_equal(connection_deadline(&connection), UINT64_MAX);
     connection_ask(&connection, NOW_NS);
     assert_int_equal(connection.state, CONNECTION_ANSWERED);
@@ -107,11 +99,10 @@ static void connection_ask__who_was_asked_waits_a_moment(void **state)
     assert_true(connection_ask_due(&connection, NOW_NS + CONNECTION_RETRY_NS));
 }
 
-static void connection_receive__connect_is_answered(void **state)
+TEST(connection_receive__connect_is_answered)
 {
     const enum connection_state before[] = {CONNECTION_NONE, CONNECTION_ASKING};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct connection connection = fresh(before[i]);
         assert_int_equal(receive_connect(&connection, FRAME_CONNECT, PEER_KEY, 0),
@@ -124,12 +115,11 @@ static void connection_receive__connect_is_answered(void **state)
     }
 }
 
-static void connection_receive__connect_again_changes_nothing(void **state)
+TEST(connection_receive__connect_again_changes_nothing)
 {
     const enum connection_state before[] = {CONNECTION_ANSWERED, CONNECTION_OPEN,
                                             CONNECTION_FAILED};
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct connection connection = fresh(before[i]);
         assert_int_equal(receive_connect(&connection, FRAME_CONNECT, 99, 0), CONNECTION_NOTHING);
@@ -138,11 +128,10 @@ static void connection_receive__connect_again_changes_nothing(void **state)
     }
 }
 
-static void connection_heard__opens_what_was_answered(void **state)
+TEST(connection_heard__opens_what_was_answered)
 {
     struct connection connection = fresh(CONNECTION_ANSWERED);
 
-    (void)state;
     connection_ask(&connection, NOW_NS);
     assert_true(connection_heard(&connection));
     assert_int_equal(connection.state, CONNECTION_OPEN);
@@ -150,11 +139,10 @@ static void connection_heard__opens_what_was_answered(void **state)
     assert_false(connection_heard(&connection));
 }
 
-static void connection_receive__accept_opens_who_asked(void **state)
+TEST(connection_receive__accept_opens_who_asked)
 {
     struct connection connection = fresh(CONNECTION_ASKING);
 
-    (void)state;
     assert_int_equal(receive_connect(&connection, FRAME_ACCEPT, PEER_KEY, OWN_KEY),
                      CONNECTION_BEGUN);
     assert_int_equal(connection.state, CONNECTION_OPEN);
@@ -163,21 +151,19 @@ static void connection_receive__accept_opens_who_asked(void **state)
     assert_false(connection.asks);
 }
 
-static void connection_receive__accept_of_another_question(void **state)
+TEST(connection_receive__accept_of_another_question)
 {
     struct connection connection = fresh(CONNECTION_ASKING);
 
-    (void)state;
     assert_int_equal(receive_connect(&connection, FRAME_ACCEPT, PEER_KEY, OWN_KEY + 1),
                      CONNECTION_NOTHING);
     assert_int_equal(connection.state, CONNECTION_ASKING);
 }
 
-static void connection_receive__accept_nobody_asked_for(void **state)
+TEST(connection_receive__accept_nobody_asked_for)
 {
     const enum connection_state before[] = {CONNECTION_NONE, CONNECTION_OPEN, CONNECTION_FAILED};
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct connection connection = fresh(before[i]);
         assert_int_equal(receive_connect(&connection, FRAME_ACCEPT, 99, OWN_KEY),
@@ -187,77 +173,70 @@ static void connection_receive__accept_nobody_asked_for(void **state)
     }
 }
 
-static void connection_receive__reset_that_echoes_our_question(void **state)
+TEST(connection_receive__reset_that_echoes_our_question)
 {
     struct connection connection = fresh(CONNECTION_ASKING);
 
-    (void)state;
     assert_int_equal(receive_reset(&connection, OWN_KEY, FRAME_RESET_UNKNOWN), CONNECTION_BROKEN);
     assert_int_equal(connection.state, CONNECTION_FAILED);
     assert_int_equal(connection.error, -ECONNRESET);
 }
 
-static void connection_receive__reset_that_echoes_the_peers_key(void **state)
+TEST(connection_receive__reset_that_echoes_the_peers_key)
 {
     struct connection connection = fresh(CONNECTION_OPEN);
 
-    (void)state;
     assert_int_equal(receive_reset(&connection, PEER_KEY, FRAME_RESET_PROTOCOL), CONNECTION_BROKEN);
     assert_int_equal(connection.error, -EPROTO);
     connection = fresh(CONNECTION_ANSWERED);
     assert_int_equal(receive_reset(&connection, PEER_KEY, FRAME_RESET_UNKNOWN), CONNECTION_BROKEN);
 }
 
-static void connection_receive__reset_of_another_job(void **state)
+TEST(connection_receive__reset_of_another_job)
 {
     struct connection connection;
 
-    (void)state;
     connection_init(&connection, OWN_KEY);
     connection_ask(&connection, 1);
     assert_int_equal(receive_reset(&connection, OWN_KEY, FRAME_RESET_JOB), CONNECTION_BROKEN);
     assert_int_equal(connection.error, -EKEYREJECTED);
 }
 
-static void connection_receive__reset_by_who_does_not_know_seals(void **state)
+TEST(connection_receive__reset_by_who_does_not_know_seals)
 {
     struct connection connection;
 
-    (void)state;
     connection_init(&connection, OWN_KEY);
     connection_ask(&connection, 1);
     assert_int_equal(receive_reset(&connection, OWN_KEY, FRAME_RESET_SEAL), CONNECTION_BROKEN);
     assert_int_equal(connection.error, -EPROTONOSUPPORT);
 }
 
-static void connection_receive__reset_by_who_has_seen_nothing(void **state)
+TEST(connection_receive__reset_by_who_has_seen_nothing)
 {
     struct connection open = fresh(CONNECTION_OPEN);
     struct connection asking = fresh(CONNECTION_ASKING);
     struct connection none = fresh(CONNECTION_NONE);
 
-    (void)state;
     assert_int_equal(receive_reset(&open, OWN_KEY, FRAME_RESET_UNKNOWN), CONNECTION_NOTHING);
     assert_int_equal(receive_reset(&asking, 0, FRAME_RESET_UNKNOWN), CONNECTION_NOTHING);
     assert_int_equal(receive_reset(&none, 0, FRAME_RESET_UNKNOWN), CONNECTION_NOTHING);
     assert_int_equal(open.state, CONNECTION_OPEN);
 }
 
-static void connection_receive__close_ends_an_open_one_only(void **state)
+TEST(connection_receive__close_ends_an_open_one_only)
 {
     struct connection open = fresh(CONNECTION_OPEN);
     struct connection asking = fresh(CONNECTION_ASKING);
     const struct frame close = {.type = FRAME_CLOSE};
 
-    (void)state;
     assert_int_equal(connection_receive(&open, &close, NOW_NS), CONNECTION_BROKEN);
     assert_int_equal(open.error, -ECONNRESET);
     assert_int_equal(connection_receive(&asking, &close, NOW_NS), CONNECTION_NOTHING);
 }
 
-static void connection_receive__other_frames_change_nothing(void **state)
+TEST(connection_receive__other_frames_change_nothing)
 {
-    (void)state;
     for (unsigned type = FRAME_ACK; type <= FRAME_DONE; type++) {
         struct connection connection = fresh(CONNECTION_OPEN);
         assert_int_equal(connection_receive(&connection, &(struct frame){.type = type}, NOW_NS),
@@ -266,41 +245,13 @@ static void connection_receive__other_frames_change_nothing(void **state)
     }
 }
 
-static void connection_fail__the_first_error_stays(void **state)
+TEST(connection_fail__the_first_error_stays)
 {
     struct connection connection = fresh(CONNECTION_OPEN);
 
-    (void)state;
     connection.asks = true;
     assert_int_equal(connection_fail(&connection, -ETIMEDOUT), CONNECTION_BROKEN);
     assert_int_equal(connection_fail(&connection, -EPROTO), CONNECTION_NOTHING);
     assert_int_equal(connection.error, -ETIMEDOUT);
     assert_false(connection.asks);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(connection_ask__begins_at_once),
-        cmocka_unit_test(connection_ask__twice_does_not_begin_anew),
-        cmocka_unit_test(connection_ask__open_stays_open),
-        cmocka_unit_test(connection_ask_due__pauses_double_up_to_a_bound),
-        cmocka_unit_test(connection_ask__who_was_asked_waits_a_moment),
-        cmocka_unit_test(connection_receive__connect_is_answered),
-        cmocka_unit_test(connection_receive__connect_again_changes_nothing),
-        cmocka_unit_test(connection_heard__opens_what_was_answered),
-        cmocka_unit_test(connection_receive__accept_opens_who_asked),
-        cmocka_unit_test(connection_receive__accept_of_another_question),
-        cmocka_unit_test(connection_receive__accept_nobody_asked_for),
-        cmocka_unit_test(connection_receive__reset_that_echoes_our_question),
-        cmocka_unit_test(connection_receive__reset_that_echoes_the_peers_key),
-        cmocka_unit_test(connection_receive__reset_of_another_job),
-        cmocka_unit_test(connection_receive__reset_by_who_does_not_know_seals),
-        cmocka_unit_test(connection_receive__reset_by_who_has_seen_nothing),
-        cmocka_unit_test(connection_receive__close_ends_an_open_one_only),
-        cmocka_unit_test(connection_receive__other_frames_change_nothing),
-        cmocka_unit_test(connection_fail__the_first_error_stays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

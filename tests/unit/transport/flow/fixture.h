@@ -7,12 +7,9 @@
 
 #include "flow/flow.h"
 #include "lane/lane.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define NOW_NS UINT64_C(1000000000)
 #define CREDIT FLOW_WINDOW_FRAMES
@@ -172,6 +169,6 @@ static inline void start_at(struct fixture *fixture, uint32_t sequence)
     fixture->pushed = fixture->released = sequence % FLOW_WINDOW_FRAMES;
 }
 
-#define FIXTURE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
 
 #endif /* BEOWIRE_TESTS_FLOW_FIXTURE_H */

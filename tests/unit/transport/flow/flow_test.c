@@ -3,10 +3,8 @@
 
 /* ---- sending ------------------------------------------------------------------------------- */
 
-static void flow_transmit__in_order_and_once(void **state)
+FIXTURE_TEST(flow_transmit__in_order_and_once)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 100, NOW_NS);
     transmit(fixture, NOW_NS);
     assert_int_equal(fixture->sent_count, 100);
@@ -18,10 +16,8 @@ static void flow_transmit__in_order_and_once(void **state)
     assert_int_equal(fixture->flow.retransmitted_frames, 0);
 }
 
-static void flow_transmit__stops_at_the_limit(void **state)
+FIXTURE_TEST(flow_transmit__stops_at_the_limit)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.limit = 5;
     push_and_send(fixture, 10, NOW_NS);
     assert_int_equal(fixture->sent_count, 5);
@@ -32,10 +28,8 @@ static void flow_transmit__stops_at_the_limit(void **state)
     assert_int_equal(fixture->sent_count, 7);
 }
 
-static void flow_transmit__lane_takes_some(void **state)
+FIXTURE_TEST(flow_transmit__lane_takes_some)
 {
-    struct fixture *fixture = *state;
-
     fixture->lane_takes = 40;
     push_and_send(fixture, 64, NOW_NS);
     assert_int_equal(fixture->sent_count, 40);
@@ -49,9 +43,8 @@ static void flow_transmit__lane_takes_some(void **state)
     assert_false(flow_waits_for_lane(&fixture->flow));
 }
 
-static void flow_transmit__the_end_goes_in_two_equal_batches(void **state)
+FIXTURE_TEST(flow_transmit__the_end_goes_in_two_equal_batches)
 {
-    struct fixture *fixture = *state;
     const unsigned expected[] = {FLOW_BATCH_FRAMES, 51, 50, FLOW_BATCH_FRAMES};
 
     push_and_send(fixture, 2 * FLOW_BATCH_FRAMES + 37, NOW_NS);
@@ -62,10 +55,8 @@ static void flow_transmit__the_end_goes_in_two_equal_batches(void **state)
     }
 }
 
-static void flow_transmit__lane_takes_nothing(void **state)
+FIXTURE_TEST(flow_transmit__lane_takes_nothing)
 {
-    struct fixture *fixture = *state;
-
     fixture->lane_takes = 0;
     push_and_send(fixture, 1, NOW_NS);
     assert_int_equal(fixture->flow.highest, 0);
@@ -73,10 +64,8 @@ static void flow_transmit__lane_takes_nothing(void **state)
     assert_int_not_equal(flow_deadline(&fixture->flow), UINT64_MAX);
 }
 
-static void flow_transmit__lost_before_new(void **state)
+FIXTURE_TEST(flow_transmit__lost_before_new)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_sack(fixture, 2, 5, 9, 10, 0, NOW_NS + 1000));
     push_and_send(fixture, 2, NOW_NS + 1000);
@@ -90,10 +79,8 @@ static void flow_transmit__lost_before_new(void **state)
     assert_int_equal(fixture->flow.lost_frames, 0);
 }
 
-static void flow_transmit__lane_takes_some_of_the_lost(void **state)
+FIXTURE_TEST(flow_transmit__lane_takes_some_of_the_lost)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 100, NOW_NS);
     assert_true(hear_sack(fixture, 0, 80, 99, 100, 0, NOW_NS + 1000));
     fixture->lane_takes = 40;
@@ -109,9 +96,8 @@ static void flow_transmit__lane_takes_some_of_the_lost(void **state)
     assert_int_equal(fixture->sent[180], 100);
 }
 
-static void flow_transmit__congestion_window_while_losses_come_from_a_queue(void **state)
+FIXTURE_TEST(flow_transmit__congestion_window_while_losses_come_from_a_queue)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = NOW_NS;
 
     learn_rtt(fixture, now_ns, 20000);
@@ -128,20 +114,16 @@ static void flow_transmit__congestion_window_while_losses_come_from_a_queue(void
     assert_int_equal(fixture->sent_count, FLOW_WINDOW_FLOOR_FRAMES + 10);
 }
 
-static void flow_has_room__until_the_ring_is_full(void **state)
+FIXTURE_TEST(flow_has_room__until_the_ring_is_full)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, FLOW_WINDOW_FRAMES, NOW_NS);
     assert_false(flow_has_room(&fixture->flow));
     assert_true(hear_ack(fixture, 1, CREDIT, NOW_NS));
     assert_true(flow_has_room(&fixture->flow));
 }
 
-static void flow__goes_on_across_the_wrap(void **state)
+FIXTURE_TEST(flow__goes_on_across_the_wrap)
 {
-    struct fixture *fixture = *state;
-
     start_at(fixture, 0xFFFFFFF0);
     push_and_send(fixture, 100, NOW_NS);
     assert_int_equal(fixture->sent_count, 100);
@@ -161,10 +143,8 @@ static void flow__goes_on_across_the_wrap(void **state)
 
 /* ---- acknowledgement ----------------------------------------------------------------------- */
 
-static void flow_acknowledged__releases_in_order(void **state)
+FIXTURE_TEST(flow_acknowledged__releases_in_order)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_ack(fixture, 4, CREDIT, NOW_NS));
     assert_int_equal(fixture->released, 4);
@@ -174,10 +154,8 @@ static void flow_acknowledged__releases_in_order(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), UINT64_MAX);
 }
 
-static void flow_acknowledged__of_what_was_never_sent(void **state)
+FIXTURE_TEST(flow_acknowledged__of_what_was_never_sent)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.limit = 3;
     push_and_send(fixture, 10, NOW_NS);
     assert_false(hear_ack(fixture, 4, 200, NOW_NS));
@@ -188,10 +166,8 @@ static void flow_acknowledged__of_what_was_never_sent(void **state)
     assert_int_equal(fixture->flow.delivered_frames, 0);
 }
 
-static void flow_acknowledged__overtaken_changes_nothing(void **state)
+FIXTURE_TEST(flow_acknowledged__overtaken_changes_nothing)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_ack(fixture, 8, CREDIT, NOW_NS));
     assert_true(hear_sack(fixture, 5, 7, 7, 10, 0, NOW_NS + 5000000));
@@ -201,29 +177,23 @@ static void flow_acknowledged__overtaken_changes_nothing(void **state)
     assert_int_equal(fixture->flow.limit, CREDIT);
 }
 
-static void flow_acknowledged__credit_is_never_taken_back(void **state)
+FIXTURE_TEST(flow_acknowledged__credit_is_never_taken_back)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.limit = 50;
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_ack(fixture, 5, 40, NOW_NS));
     assert_int_equal(fixture->flow.limit, 50);
 }
 
-static void flow_acknowledged__absurd_credit_is_ignored(void **state)
+FIXTURE_TEST(flow_acknowledged__absurd_credit_is_ignored)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_ack(fixture, 5, 5 + 0x9000, NOW_NS));
     assert_int_equal(fixture->flow.limit, CREDIT);
 }
 
-static void flow_acknowledged__measures_the_round_trip(void **state)
+FIXTURE_TEST(flow_acknowledged__measures_the_round_trip)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 1, NOW_NS);
     assert_true(hear_ack(fixture, 1, CREDIT, NOW_NS + 80000));
     assert_int_equal(fixture->flow.rtt.smoothed_ns, 80000);
@@ -234,19 +204,15 @@ static void flow_acknowledged__measures_the_round_trip(void **state)
     assert_int_equal(fixture->flow.rtt.minimum_ns, 80000);
 }
 
-static void flow_acknowledged__what_came_behind_a_gap_is_timed(void **state)
+FIXTURE_TEST(flow_acknowledged__what_came_behind_a_gap_is_timed)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 5, NOW_NS);
     assert_true(hear_sack(fixture, 0, 1, 4, 5, 0, NOW_NS + 30000));
     assert_int_equal(fixture->flow.rtt.smoothed_ns, 30000);
 }
 
-static void flow_acknowledged__what_was_sent_twice_is_not_timed(void **state)
+FIXTURE_TEST(flow_acknowledged__what_was_sent_twice_is_not_timed)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 5, NOW_NS);
     assert_true(hear_sack(fixture, 0, 1, 4, 5, 0, NOW_NS + 30000));
     transmit(fixture, NOW_NS + 30000);
@@ -255,10 +221,8 @@ static void flow_acknowledged__what_was_sent_twice_is_not_timed(void **state)
     assert_int_equal(fixture->flow.rtt.smoothed_ns, 30000);
 }
 
-static void flow_acknowledged__sack_releases_nothing_behind_the_gap(void **state)
+FIXTURE_TEST(flow_acknowledged__sack_releases_nothing_behind_the_gap)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_sack(fixture, 2, 4, 9, 10, 0, NOW_NS));
     assert_int_equal(fixture->released, 2);
@@ -270,10 +234,8 @@ static void flow_acknowledged__sack_releases_nothing_behind_the_gap(void **state
     assert_int_equal(fixture->flow.delivered_frames, 0);
 }
 
-static void flow_acknowledged__lost_ones_that_come_after_all_are_not_sent(void **state)
+FIXTURE_TEST(flow_acknowledged__lost_ones_that_come_after_all_are_not_sent)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_sack(fixture, 0, 5, 9, 10, 0, NOW_NS + 1000));
     assert_int_equal(fixture->flow.lost_frames, 5);
@@ -287,10 +249,8 @@ static void flow_acknowledged__lost_ones_that_come_after_all_are_not_sent(void *
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-static void flow_heard__is_an_answer_and_no_progress(void **state)
+FIXTURE_TEST(flow_heard__is_an_answer_and_no_progress)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 2, 1000);
     probe(fixture, fixture->flow.timeout_at_ns);
     uint64_t next_ns = fixture->flow.timeout_at_ns;
@@ -301,10 +261,8 @@ static void flow_heard__is_an_answer_and_no_progress(void **state)
     assert_int_equal(fixture->flow.first, 0);
 }
 
-static void flow_heard__puts_off_the_watch(void **state)
+FIXTURE_TEST(flow_heard__puts_off_the_watch)
 {
-    struct fixture *fixture = *state;
-
     flow_watch(&fixture->flow, true, 1000);
     assert_int_equal(fixture->flow.timeout_at_ns, 1000 + FLOW_WATCH_NS);
     flow_heard(&fixture->flow);
@@ -312,10 +270,8 @@ static void flow_heard__puts_off_the_watch(void **state)
     assert_int_equal(fixture->flow.timeout_at_ns, 2000 + FLOW_WATCH_NS);
 }
 
-static void flow_timeout__follows_the_round_trip(void **state)
+FIXTURE_TEST(flow_timeout__follows_the_round_trip)
 {
-    struct fixture *fixture = *state;
-
     push_and_send(fixture, 1, NOW_NS);
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_RTO_MIN_NS);
     assert_true(hear_ack(fixture, 1, CREDIT, NOW_NS + 1000000));
@@ -326,10 +282,8 @@ static void flow_timeout__follows_the_round_trip(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + 2000000);
 }
 
-static void flow_timeout__has_bounds(void **state)
+FIXTURE_TEST(flow_timeout__has_bounds)
 {
-    struct fixture *fixture = *state;
-
     learn_rtt(fixture, NOW_NS, 1000);
     push_and_send(fixture, 1, NOW_NS);
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_PROBE_MIN_NS);
@@ -340,9 +294,8 @@ static void flow_timeout__has_bounds(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_RTO_MAX_NS);
 }
 
-static void flow_timeout__doubles_up_to_a_bound(void **state)
+FIXTURE_TEST(flow_timeout__doubles_up_to_a_bound)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = NOW_NS;
     uint64_t timeout_ns = FLOW_PROBE_MIN_NS;
 
@@ -361,10 +314,8 @@ static void flow_timeout__doubles_up_to_a_bound(void **state)
     assert_int_equal(fixture->flow.waiting_since_ns, 0);
 }
 
-static void flow_timeout__answer_to_the_probe_finds_a_lost_tail(void **state)
+FIXTURE_TEST(flow_timeout__answer_to_the_probe_finds_a_lost_tail)
 {
-    struct fixture *fixture = *state;
-
     learn_rtt(fixture, NOW_NS, 50000);
     push_and_send(fixture, 3, NOW_NS);
     uint64_t probed_ns = flow_deadline(&fixture->flow);
@@ -376,9 +327,8 @@ static void flow_timeout__answer_to_the_probe_finds_a_lost_tail(void **state)
     assert_int_equal(fixture->flow.retransmitted_frames, 3);
 }
 
-static void flow_stuck_since__the_first_was_sent_again(void **state)
+FIXTURE_TEST(flow_stuck_since__the_first_was_sent_again)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = NOW_NS;
 
     push_and_send(fixture, 3, now_ns);
@@ -397,10 +347,8 @@ static void flow_stuck_since__the_first_was_sent_again(void **state)
     assert_int_equal(flow_stuck_since(&fixture->flow), 0);
 }
 
-static void flow_timeout__without_credit_the_peer_is_probed(void **state)
+FIXTURE_TEST(flow_timeout__without_credit_the_peer_is_probed)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.limit = 0;
     push_and_send(fixture, 1, NOW_NS);
     assert_int_equal(fixture->sent_count, 0);
@@ -409,9 +357,8 @@ static void flow_timeout__without_credit_the_peer_is_probed(void **state)
 
 /** Who has nothing under way has asked nothing, until it probes: the next probe may be later than a
  *  peer is waited for. */
-static void flow_starve__only_a_probe_is_a_question(void **state)
+FIXTURE_TEST(flow_starve__only_a_probe_is_a_question)
 {
-    struct fixture *fixture = *state;
     uint64_t asked_ns = NOW_NS + FLOW_RTO_MIN_NS;
 
     fixture->flow.limit = 0;
@@ -426,9 +373,8 @@ static void flow_starve__only_a_probe_is_a_question(void **state)
     assert_int_equal(fixture->flow.backoff, 1);
 }
 
-static void flow_starve__credit_is_progress(void **state)
+FIXTURE_TEST(flow_starve__credit_is_progress)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = NOW_NS;
 
     fixture->flow.limit = 0;
@@ -443,10 +389,8 @@ static void flow_starve__credit_is_progress(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), now_ns + FLOW_RTO_MIN_NS);
 }
 
-static void flow_deadline__of_a_frame_that_may_only_be_late(void **state)
+FIXTURE_TEST(flow_deadline__of_a_frame_that_may_only_be_late)
 {
-    struct fixture *fixture = *state;
-
     learn_rtt(fixture, NOW_NS, 80000);
     push_and_send(fixture, 2, NOW_NS);
     assert_true(hear_sack(fixture, 1, 2, 2, 3, 0, NOW_NS + 80000));
@@ -458,10 +402,8 @@ static void flow_deadline__of_a_frame_that_may_only_be_late(void **state)
     assert_int_equal(fixture->sent[2], 1);
 }
 
-static void flow_watch__probes_a_peer_that_owes_nothing(void **state)
+FIXTURE_TEST(flow_watch__probes_a_peer_that_owes_nothing)
 {
-    struct fixture *fixture = *state;
-
     flow_watch(&fixture->flow, true, NOW_NS);
     flow_watch(&fixture->flow, true, NOW_NS + 5);
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_WATCH_NS);
@@ -478,10 +420,8 @@ static void flow_watch__probes_a_peer_that_owes_nothing(void **state)
     assert_int_equal(fixture->flow.unanswered, 0);
 }
 
-static void flow_watch__ends_without_a_trace(void **state)
+FIXTURE_TEST(flow_watch__ends_without_a_trace)
 {
-    struct fixture *fixture = *state;
-
     flow_watch(&fixture->flow, true, NOW_NS);
     flow_timeout(&fixture->flow, NOW_NS + FLOW_WATCH_NS);
     flow_watch(&fixture->flow, false, NOW_NS + FLOW_WATCH_NS);
@@ -489,10 +429,8 @@ static void flow_watch__ends_without_a_trace(void **state)
     assert_int_equal(fixture->flow.waiting_since_ns, 0);
 }
 
-static void flow_watch__gives_way_to_the_tail_probe(void **state)
+FIXTURE_TEST(flow_watch__gives_way_to_the_tail_probe)
 {
-    struct fixture *fixture = *state;
-
     flow_watch(&fixture->flow, true, NOW_NS);
     push_and_send(fixture, 1, NOW_NS);
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_RTO_MIN_NS);
@@ -501,9 +439,8 @@ static void flow_watch__gives_way_to_the_tail_probe(void **state)
 }
 
 /** What is pushed while nothing may be sent has the peer asked, and its silence timed. */
-static void flow_hold_back__after_a_watch_that_ended(void **state)
+FIXTURE_TEST(flow_hold_back__after_a_watch_that_ended)
 {
-    struct fixture *fixture = *state;
     const uint64_t later_ns = NOW_NS + 2 * (uint64_t)FLOW_WATCH_NS;
 
     flow_watch(&fixture->flow, true, NOW_NS);
@@ -518,9 +455,8 @@ static void flow_hold_back__after_a_watch_that_ended(void **state)
     assert_int_equal(fixture->sent_count, 1);
 }
 
-static void flow_watch__after_a_starving_that_ended(void **state)
+FIXTURE_TEST(flow_watch__after_a_starving_that_ended)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = NOW_NS;
 
     fixture->flow.limit = 0;
@@ -535,10 +471,8 @@ static void flow_watch__after_a_starving_that_ended(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), now_ns + FLOW_WATCH_NS);
 }
 
-static void flow_abandon__releases_everything(void **state)
+FIXTURE_TEST(flow_abandon__releases_everything)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.limit = 6;
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_sack(fixture, 0, 3, 5, 6, 0, NOW_NS + 1000));
@@ -558,10 +492,8 @@ static bool hear_gap(struct fixture *fixture, uint32_t acknowledgement, uint64_t
     return hear_sack(fixture, acknowledgement, NONE, fixture->flow.highest, 0, now_ns);
 }
 
-static void go_back_n__everything_from_the_gap_on(void **state)
+FIXTURE_TEST(go_back_n__everything_from_the_gap_on)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_gap(fixture, 4, NOW_NS));
@@ -575,10 +507,8 @@ static void go_back_n__everything_from_the_gap_on(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_RTO_MIN_NS);
 }
 
-static void go_back_n__same_gap_again_at_once(void **state)
+FIXTURE_TEST(go_back_n__same_gap_again_at_once)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     push_and_send(fixture, 10, NOW_NS);
     for (unsigned i = 0; i < 5; i++) {
@@ -588,10 +518,8 @@ static void go_back_n__same_gap_again_at_once(void **state)
     assert_int_equal(fixture->sent_count, 16);
 }
 
-static void go_back_n__same_gap_again_later(void **state)
+FIXTURE_TEST(go_back_n__same_gap_again_later)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_gap(fixture, 4, NOW_NS));
@@ -601,10 +529,8 @@ static void go_back_n__same_gap_again_later(void **state)
     assert_int_equal(fixture->sent_count, 22);
 }
 
-static void go_back_n__next_gap_at_once(void **state)
+FIXTURE_TEST(go_back_n__next_gap_at_once)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_gap(fixture, 4, NOW_NS));
@@ -614,10 +540,8 @@ static void go_back_n__next_gap_at_once(void **state)
     assert_int_equal(fixture->sent_count, 20);
 }
 
-static void go_back_n__more_than_was_sent_again(void **state)
+FIXTURE_TEST(go_back_n__more_than_was_sent_again)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_gap(fixture, 4, NOW_NS));
@@ -630,64 +554,11 @@ static void go_back_n__more_than_was_sent_again(void **state)
     assert_int_equal(fixture->sent[10], 7); /* what is acknowledged is not ours any more */
 }
 
-static void go_back_n__claims_of_what_is_here_mean_nothing(void **state)
+FIXTURE_TEST(go_back_n__claims_of_what_is_here_mean_nothing)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_sack(fixture, 4, 6, 9, 10, 0, NOW_NS));
     assert_int_equal(fixture->flow.delivered_frames, 0);
     assert_int_equal(fixture->flow.lost_frames, 6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(flow_transmit__in_order_and_once),
-        FIXTURE_TEST(flow_transmit__stops_at_the_limit),
-        FIXTURE_TEST(flow_transmit__lane_takes_some),
-        FIXTURE_TEST(flow_transmit__the_end_goes_in_two_equal_batches),
-        FIXTURE_TEST(flow_transmit__lane_takes_nothing),
-        FIXTURE_TEST(flow_transmit__lost_before_new),
-        FIXTURE_TEST(flow_transmit__lane_takes_some_of_the_lost),
-        FIXTURE_TEST(flow_transmit__congestion_window_while_losses_come_from_a_queue),
-        FIXTURE_TEST(flow_has_room__until_the_ring_is_full),
-        FIXTURE_TEST(flow__goes_on_across_the_wrap),
-        FIXTURE_TEST(flow_acknowledged__releases_in_order),
-        FIXTURE_TEST(flow_acknowledged__of_what_was_never_sent),
-        FIXTURE_TEST(flow_acknowledged__overtaken_changes_nothing),
-        FIXTURE_TEST(flow_acknowledged__credit_is_never_taken_back),
-        FIXTURE_TEST(flow_acknowledged__absurd_credit_is_ignored),
-        FIXTURE_TEST(flow_acknowledged__measures_the_round_trip),
-        FIXTURE_TEST(flow_acknowledged__what_came_behind_a_gap_is_timed),
-        FIXTURE_TEST(flow_acknowledged__what_was_sent_twice_is_not_timed),
-        FIXTURE_TEST(flow_acknowledged__sack_releases_nothing_behind_the_gap),
-        FIXTURE_TEST(flow_acknowledged__lost_ones_that_come_after_all_are_not_sent),
-        FIXTURE_TEST(flow_heard__is_an_answer_and_no_progress),
-        FIXTURE_TEST(flow_heard__puts_off_the_watch),
-        FIXTURE_TEST(flow_timeout__follows_the_round_trip),
-        FIXTURE_TEST(flow_timeout__has_bounds),
-        FIXTURE_TEST(flow_timeout__doubles_up_to_a_bound),
-        FIXTURE_TEST(flow_timeout__answer_to_the_probe_finds_a_lost_tail),
-        FIXTURE_TEST(flow_stuck_since__the_first_was_sent_again),
-        FIXTURE_TEST(flow_timeout__without_credit_the_peer_is_probed),
-        FIXTURE_TEST(flow_starve__only_a_probe_is_a_question),
-        FIXTURE_TEST(flow_starve__credit_is_progress),
-        FIXTURE_TEST(flow_deadline__of_a_frame_that_may_only_be_late),
-        FIXTURE_TEST(flow_watch__probes_a_peer_that_owes_nothing),
-        FIXTURE_TEST(flow_watch__ends_without_a_trace),
-        FIXTURE_TEST(flow_watch__gives_way_to_the_tail_probe),
-        FIXTURE_TEST(flow_hold_back__after_a_watch_that_ended),
-        FIXTURE_TEST(flow_watch__after_a_starving_that_ended),
-        FIXTURE_TEST(flow_abandon__releases_everything),
-        FIXTURE_TEST(go_back_n__everything_from_the_gap_on),
-        FIXTURE_TEST(go_back_n__same_gap_again_at_once),
-        FIXTURE_TEST(go_back_n__same_gap_again_later),
-        FIXTURE_TEST(go_back_n__next_gap_at_once),
-        FIXTURE_TEST(go_back_n__more_than_was_sent_again),
-        FIXTURE_TEST(go_back_n__claims_of_what_is_here_mean_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

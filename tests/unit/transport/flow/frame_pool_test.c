@@ -2,11 +2,7 @@
 #include "flow/frame_pool.h"
 
 #include "lane/lane.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #define SLIM 3
 #define FULL 2
@@ -26,9 +22,10 @@ static int teardown(void **state)
     return 0;
 }
 
-static void frame_pool_take__until_none_is_left(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(struct frame_pool *pool, name, setup, teardown)
+
+FIXTURE_TEST(frame_pool_take__until_none_is_left)
 {
-    struct frame_pool *pool = *state;
     struct flow_frame *last = NULL;
 
     for (unsigned i = 0; i < SLIM; i++) {
@@ -46,15 +43,14 @@ static void frame_pool_take__until_none_is_left(void **state)
     assert_ptr_equal(frame_pool_take(pool, 1), last);
 }
 
-static void frame_pool_take__longer_than_a_frame(void **state)
+TEST_AROUND(frame_pool_take__longer_than_a_frame, setup, teardown)
 {
     assert_non_null(frame_pool_take(*state, FRAME_BYTES));
     assert_null(frame_pool_take(*state, FRAME_BYTES + 1));
 }
 
-static void frame_pool_take__whole_heads_and_headrooms_are_apart(void **state)
+FIXTURE_TEST(frame_pool_take__whole_heads_and_headrooms_are_apart)
 {
-    struct frame_pool *pool = *state;
     struct flow_frame *frames[SLIM + FULL];
 
     for (unsigned i = 0; i < SLIM + FULL; i++) {
@@ -70,9 +66,8 @@ static void frame_pool_take__whole_heads_and_headrooms_are_apart(void **state)
     }
 }
 
-static void frame_pool_take__nothing_of_the_last_use_is_left(void **state)
+FIXTURE_TEST(frame_pool_take__nothing_of_the_last_use_is_left)
 {
-    struct frame_pool *pool = *state;
     struct flow_frame *frame = frame_pool_take(pool, 1);
 
     frame->owner = pool;
@@ -85,10 +80,8 @@ static void frame_pool_take__nothing_of_the_last_use_is_left(void **state)
     assert_int_equal(frame->payload_bytes, 0);
 }
 
-static void frame_pool_has__full_ones_and_a_slim_one(void **state)
+FIXTURE_TEST(frame_pool_has__full_ones_and_a_slim_one)
 {
-    struct frame_pool *pool = *state;
-
     for (uint32_t left = FULL; left > 0; left--) {
         assert_true(frame_pool_has(pool, left));
         assert_false(frame_pool_has(pool, left + 1));
@@ -97,28 +90,10 @@ static void frame_pool_has__full_ones_and_a_slim_one(void **state)
     assert_false(frame_pool_has(pool, 1));
 }
 
-static void frame_pool_has__no_slim_one(void **state)
+FIXTURE_TEST(frame_pool_has__no_slim_one)
 {
-    struct frame_pool *pool = *state;
-
     while (frame_pool_take(pool, 1) != NULL) {
         assert_true(frame_pool_has(pool, 1) || pool->slim == NULL);
     }
     assert_false(frame_pool_has(pool, 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(frame_pool_take__until_none_is_left, setup, teardown),
-        cmocka_unit_test_setup_teardown(frame_pool_take__longer_than_a_frame, setup, teardown),
-        cmocka_unit_test_setup_teardown(frame_pool_take__whole_heads_and_headrooms_are_apart, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(frame_pool_has__full_ones_and_a_slim_one, setup, teardown),
-        cmocka_unit_test_setup_teardown(frame_pool_has__no_slim_one, setup, teardown),
-        cmocka_unit_test_setup_teardown(frame_pool_take__nothing_of_the_last_use_is_left, setup,
-                                        teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

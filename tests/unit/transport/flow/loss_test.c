@@ -15,9 +15,8 @@ static uint32_t lost(const struct fixture *fixture)
     return fixture->flow.lost_frames;
 }
 
-static void loss_detect__three_behind_a_gap_prove_it(void **state)
+FIXTURE_TEST(loss_detect__three_behind_a_gap_prove_it)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 5, now_ns);
@@ -29,9 +28,8 @@ static void loss_detect__three_behind_a_gap_prove_it(void **state)
     assert_int_equal(fixture->flow.loss.check_at_ns, 0);
 }
 
-static void loss_detect__fewer_prove_it_a_quarter_later(void **state)
+FIXTURE_TEST(loss_detect__fewer_prove_it_a_quarter_later)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 3, now_ns);
@@ -41,9 +39,8 @@ static void loss_detect__fewer_prove_it_a_quarter_later(void **state)
     assert_int_equal(loss_detect(&fixture->flow, now_ns + RTT_NS + RTT_NS / 4), 2);
 }
 
-static void loss_detect__nothing_that_was_sent_later_than_the_evidence(void **state)
+FIXTURE_TEST(loss_detect__nothing_that_was_sent_later_than_the_evidence)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 5, now_ns);
@@ -55,9 +52,8 @@ static void loss_detect__nothing_that_was_sent_later_than_the_evidence(void **st
     assert_int_equal(loss_detect(&fixture->flow, now_ns + 100 * RTT_NS), 0);
 }
 
-static void loss_detect__order_decides_among_frames_of_one_time(void **state)
+FIXTURE_TEST(loss_detect__order_decides_among_frames_of_one_time)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 10, now_ns);
@@ -66,9 +62,8 @@ static void loss_detect__order_decides_among_frames_of_one_time(void **state)
     assert_false(window_set_has(&fixture->flow.lost, 7));
 }
 
-static void loss_detect__a_lost_retransmission_is_found_without_a_timeout(void **state)
+FIXTURE_TEST(loss_detect__a_lost_retransmission_is_found_without_a_timeout)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 5, now_ns);
@@ -84,9 +79,8 @@ static void loss_detect__a_lost_retransmission_is_found_without_a_timeout(void *
     assert_int_equal(fixture->flow.probes, 0);
 }
 
-static void loss_detect__what_was_sent_again_is_evidence_too(void **state)
+FIXTURE_TEST(loss_detect__what_was_sent_again_is_evidence_too)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 6, now_ns);
@@ -98,9 +92,8 @@ static void loss_detect__what_was_sent_again_is_evidence_too(void **state)
     assert_true(window_set_has(&fixture->flow.lost, 2));
 }
 
-static void loss_probe_arrived__is_evidence_for_all_before_it(void **state)
+FIXTURE_TEST(loss_probe_arrived__is_evidence_for_all_before_it)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 3, now_ns);
@@ -112,9 +105,8 @@ static void loss_probe_arrived__is_evidence_for_all_before_it(void **state)
     assert_int_equal(lost(fixture), 3);
 }
 
-static void loss_probe_arrived__not_for_what_followed_it(void **state)
+FIXTURE_TEST(loss_probe_arrived__not_for_what_followed_it)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 1, now_ns);
@@ -134,9 +126,8 @@ static void take_other_way(struct fixture *fixture, uint32_t first, uint32_t las
     }
 }
 
-static void loss_detect__what_overtook_on_another_way_proves_nothing(void **state)
+FIXTURE_TEST(loss_detect__what_overtook_on_another_way_proves_nothing)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 8, now_ns);
@@ -149,9 +140,8 @@ static void loss_detect__what_overtook_on_another_way_proves_nothing(void **stat
     assert_int_equal(lost(fixture), 1);
 }
 
-static void loss_detect__each_way_for_itself(void **state)
+FIXTURE_TEST(loss_detect__each_way_for_itself)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 8, now_ns);
@@ -163,9 +153,8 @@ static void loss_detect__each_way_for_itself(void **state)
     assert_true(window_set_has(&fixture->flow.lost, 3));
 }
 
-static void loss_probe_arrived__the_first_proves_for_its_way_the_next_for_all(void **state)
+FIXTURE_TEST(loss_probe_arrived__the_first_proves_for_its_way_the_next_for_all)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 4, now_ns);
@@ -185,9 +174,8 @@ static void loss_probe_arrived__the_first_proves_for_its_way_the_next_for_all(vo
     assert_int_equal(lost(fixture), 4);
 }
 
-static void flow_change_way__what_was_sent_before_is_apart(void **state)
+FIXTURE_TEST(flow_change_way__what_was_sent_before_is_apart)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 4, now_ns);
@@ -197,9 +185,8 @@ static void flow_change_way__what_was_sent_before_is_apart(void **state)
     assert_int_equal(lost(fixture), 0);
 }
 
-static void loss_probe_arrived__an_earlier_probe_says_nothing_new(void **state)
+FIXTURE_TEST(loss_probe_arrived__an_earlier_probe_says_nothing_new)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 1, now_ns);
@@ -211,9 +198,8 @@ static void loss_probe_arrived__an_earlier_probe_says_nothing_new(void **state)
     assert_int_equal(lost(fixture), 0);
 }
 
-static void loss_arrived__late_ones_show_reordering(void **state)
+FIXTURE_TEST(loss_arrived__late_ones_show_reordering)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 10, now_ns);
@@ -226,9 +212,8 @@ static void loss_arrived__late_ones_show_reordering(void **state)
     assert_int_not_equal(fixture->flow.loss.check_at_ns, 0);
 }
 
-static void loss_arrived__in_order_shows_none(void **state)
+FIXTURE_TEST(loss_arrived__in_order_shows_none)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     push_and_send(fixture, 10, now_ns);
@@ -252,9 +237,8 @@ static void be_wrong(struct fixture *fixture, uint64_t now_ns)
     assert_true(flow_is_idle(&fixture->flow));
 }
 
-static void loss_arrived__an_error_makes_it_more_patient(void **state)
+FIXTURE_TEST(loss_arrived__an_error_makes_it_more_patient)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     be_wrong(fixture, now_ns);
@@ -268,9 +252,8 @@ static void loss_arrived__an_error_makes_it_more_patient(void **state)
     assert_int_equal(fixture->flow.loss.check_at_ns, now_ns + RTT_NS + 2 * RTT_NS / 4);
 }
 
-static void loss_arrived__not_more_patient_than_a_round_trip(void **state)
+FIXTURE_TEST(loss_arrived__not_more_patient_than_a_round_trip)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     for (unsigned i = 0; i < 300; i++, now_ns += 1000000) {
@@ -283,9 +266,8 @@ static void loss_arrived__not_more_patient_than_a_round_trip(void **state)
                      now_ns + RTT_NS + fixture->flow.rtt.smoothed_ns);
 }
 
-static void loss_detect__forgets_errors_after_a_while(void **state)
+FIXTURE_TEST(loss_detect__forgets_errors_after_a_while)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = begin(fixture);
 
     for (unsigned i = 0; i < 5; i++, now_ns += 1000000) {
@@ -300,30 +282,4 @@ static void loss_detect__forgets_errors_after_a_while(void **state)
         assert_true(hear_ack(fixture, late + 5, late + 5 + CREDIT, now_ns + 5 * RTT_NS));
     }
     assert_int_equal(fixture->flow.loss.quarters, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(loss_detect__three_behind_a_gap_prove_it),
-        FIXTURE_TEST(loss_detect__fewer_prove_it_a_quarter_later),
-        FIXTURE_TEST(loss_detect__nothing_that_was_sent_later_than_the_evidence),
-        FIXTURE_TEST(loss_detect__order_decides_among_frames_of_one_time),
-        FIXTURE_TEST(loss_detect__a_lost_retransmission_is_found_without_a_timeout),
-        FIXTURE_TEST(loss_detect__what_was_sent_again_is_evidence_too),
-        FIXTURE_TEST(loss_probe_arrived__is_evidence_for_all_before_it),
-        FIXTURE_TEST(loss_probe_arrived__not_for_what_followed_it),
-        FIXTURE_TEST(loss_probe_arrived__an_earlier_probe_says_nothing_new),
-        FIXTURE_TEST(loss_detect__what_overtook_on_another_way_proves_nothing),
-        FIXTURE_TEST(loss_detect__each_way_for_itself),
-        FIXTURE_TEST(loss_probe_arrived__the_first_proves_for_its_way_the_next_for_all),
-        FIXTURE_TEST(flow_change_way__what_was_sent_before_is_apart),
-        FIXTURE_TEST(loss_arrived__late_ones_show_reordering),
-        FIXTURE_TEST(loss_arrived__in_order_shows_none),
-        FIXTURE_TEST(loss_arrived__an_error_makes_it_more_patient),
-        FIXTURE_TEST(loss_arrived__not_more_patient_than_a_round_trip),
-        FIXTURE_TEST(loss_detect__forgets_errors_after_a_while),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

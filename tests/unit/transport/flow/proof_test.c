@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/proof.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #define HEAD_BYTES (sizeof(struct frame_header) + sizeof(struct frame_connect))
 #define PROOF_OFFSET (sizeof(struct frame_header) + offsetof(struct frame_connect, proof))
@@ -30,13 +26,12 @@ static void make(struct sample *sample)
 
 /* The expected bytes are those of another implementation (Python's hashlib.blake2b). */
 
-static void proof_incarnation__as_documented(void **state)
+TEST(proof_incarnation__as_documented)
 {
-    (void)state;
     assert_true(proof_incarnation(secret) == UINT64_C(0x4A53854B14855DDF));
 }
 
-static void proof_write__as_documented(void **state)
+TEST(proof_write__as_documented)
 {
     static const uint8_t connect[] = {0xE9, 0xA7, 0xFD, 0x82, 0x0B, 0xEB, 0xD0, 0x3C,
                                       0x0B, 0xE3, 0x37, 0xAA, 0x3F, 0x81, 0x4C, 0xA8};
@@ -44,7 +39,6 @@ static void proof_write__as_documented(void **state)
                                      0xA5, 0x6F, 0xFF, 0xD7, 0x07, 0x8E, 0x8B, 0x6E};
     struct sample sample;
 
-    (void)state;
     make(&sample);
     proof_write(sample.bytes, secret, NULL);
     assert_memory_equal(sample.bytes + PROOF_OFFSET, connect, sizeof connect);
@@ -52,11 +46,10 @@ static void proof_write__as_documented(void **state)
     assert_memory_equal(sample.bytes + PROOF_OFFSET, accept, sizeof accept);
 }
 
-static void proof_is_right__of_what_was_written(void **state)
+TEST(proof_is_right__of_what_was_written)
 {
     struct sample sample;
 
-    (void)state;
     make(&sample);
     proof_write(sample.bytes, secret, NULL);
     assert_true(proof_is_right(&sample.frame, secret, NULL));
@@ -66,12 +59,11 @@ static void proof_is_right__of_what_was_written(void **state)
     assert_false(proof_is_right(&sample.frame, secret, NULL));
 }
 
-static void proof_is_right__every_bit_counts(void **state)
+TEST(proof_is_right__every_bit_counts)
 {
     uint8_t other[ADDRESS_SECRET_BYTES];
     struct sample sample;
 
-    (void)state;
     make(&sample);
     proof_write(sample.bytes, secret, NULL);
     for (size_t bit = 0; bit < 8 * HEAD_BYTES; bit++) {
@@ -86,12 +78,11 @@ static void proof_is_right__every_bit_counts(void **state)
     }
 }
 
-static void proof_is_right__nobody_knows_no_secret(void **state)
+TEST(proof_is_right__nobody_knows_no_secret)
 {
     static const uint8_t unknown[ADDRESS_SECRET_BYTES] = {0};
     struct sample sample;
 
-    (void)state;
     assert_false(proof_secret_is_known(unknown));
     assert_true(proof_secret_is_known(secret));
     assert_true(proof_secrets_equal(secret, secret));
@@ -101,12 +92,11 @@ static void proof_is_right__nobody_knows_no_secret(void **state)
     assert_false(proof_is_right(&sample.frame, unknown, NULL));
 }
 
-static void proof_challenge__is_anothers_for_each_way(void **state)
+TEST(proof_challenge__is_anothers_for_each_way)
 {
     uint8_t nonce[FRAME_NONCE_BYTES];
     uint8_t other[FRAME_NONCE_BYTES];
 
-    (void)state;
     assert_true(proof_challenge(secret, 5, 0) == proof_challenge(secret, 5, 0));
     assert_true(proof_challenge(secret, 5, 0) != proof_challenge(secret, 5, 1));
     assert_true(proof_challenge(secret, 5, 0) != proof_challenge(secret, 6, 0));
@@ -116,13 +106,12 @@ static void proof_challenge__is_anothers_for_each_way(void **state)
     assert_memory_not_equal(nonce, other, sizeof nonce);
 }
 
-static void proof_mix_secret__same_random_numbers_do_not_make_the_same_secret(void **state)
+TEST(proof_mix_secret__same_random_numbers_do_not_make_the_same_secret)
 {
     uint8_t a[ADDRESS_SECRET_BYTES] = {1};
     uint8_t b[ADDRESS_SECRET_BYTES] = {1};
     uint8_t c[ADDRESS_SECRET_BYTES] = {2};
 
-    (void)state;
     proof_mix_secret(a, "one", 3);
     proof_mix_secret(b, "two", 3);
     proof_mix_secret(c, "one", 3);
@@ -130,29 +119,12 @@ static void proof_mix_secret__same_random_numbers_do_not_make_the_same_secret(vo
     assert_false(proof_secrets_equal(a, c));
 }
 
-static void proof_number__each_key_has_its_own(void **state)
+TEST(proof_number__each_key_has_its_own)
 {
     const uint8_t a[PROOF_OWN_KEY_BYTES] = {1};
     const uint8_t b[PROOF_OWN_KEY_BYTES] = {2};
 
-    (void)state;
     assert_int_equal(proof_number(a, 7), proof_number(a, 7));
     assert_int_not_equal(proof_number(a, 7), proof_number(a, 8));
     assert_int_not_equal(proof_number(a, 7), proof_number(b, 7));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(proof_number__each_key_has_its_own),
-        cmocka_unit_test(proof_mix_secret__same_random_numbers_do_not_make_the_same_secret),
-        cmocka_unit_test(proof_incarnation__as_documented),
-        cmocka_unit_test(proof_write__as_documented),
-        cmocka_unit_test(proof_is_right__of_what_was_written),
-        cmocka_unit_test(proof_is_right__every_bit_counts),
-        cmocka_unit_test(proof_is_right__nobody_knows_no_secret),
-        cmocka_unit_test(proof_challenge__is_anothers_for_each_way),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,10 +48,8 @@ static void stamp(struct fixture *fixture)
     flow_stamp(&fixture->flow, head, 0);
 }
 
-static void flow_check__in_order(void **state)
+FIXTURE_TEST(flow_check__in_order)
 {
-    struct fixture *fixture = *state;
-
     for (uint32_t i = 0; i < 10; i++) {
         assert_int_equal(check(fixture, i, NOW_NS), FLOW_NEXT);
         accept_frames(fixture, 1, 0, NOW_NS);
@@ -59,10 +57,8 @@ static void flow_check__in_order(void **state)
     }
 }
 
-static void flow_check__duplicate_is_acknowledged_at_once(void **state)
+FIXTURE_TEST(flow_check__duplicate_is_acknowledged_at_once)
 {
-    struct fixture *fixture = *state;
-
     accept_frames(fixture, 3, 0, NOW_NS);
     assert_int_equal(check(fixture, 2, NOW_NS), FLOW_DUPLICATE);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
@@ -70,10 +66,8 @@ static void flow_check__duplicate_is_acknowledged_at_once(void **state)
     assert_int_equal(fixture->flow.duplicates, 1);
 }
 
-static void flow_check__early_is_kept_and_told_at_once(void **state)
+FIXTURE_TEST(flow_check__early_is_kept_and_told_at_once)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(check(fixture, 2, NOW_NS), FLOW_KEEP);
     assert_true(flow_has_gap(&fixture->flow));
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
@@ -85,10 +79,8 @@ static void flow_check__early_is_kept_and_told_at_once(void **state)
     assert_int_equal(fixture->flow.gaps, 1);
 }
 
-static void flow_check__more_of_a_row_is_told_like_any_frame(void **state)
+FIXTURE_TEST(flow_check__more_of_a_row_is_told_like_any_frame)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(check(fixture, 1, NOW_NS), FLOW_KEEP);
     (void)sack_of(fixture, NOW_NS);
     for (uint32_t i = 0; i + 1 < FLOW_ACK_EVERY_FRAMES; i++) {
@@ -100,10 +92,8 @@ static void flow_check__more_of_a_row_is_told_like_any_frame(void **state)
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
 }
 
-static void flow_check__another_gap_is_told_at_once(void **state)
+FIXTURE_TEST(flow_check__another_gap_is_told_at_once)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(check(fixture, 1, NOW_NS), FLOW_KEEP);
     (void)sack_of(fixture, NOW_NS);
     assert_int_equal(check(fixture, 3, NOW_NS), FLOW_KEEP);
@@ -114,10 +104,8 @@ static void flow_check__another_gap_is_told_at_once(void **state)
     assert_int_equal(sack_of(fixture, NOW_NS).sack->received[0], 7);
 }
 
-static void flow_check__kept_already_is_a_duplicate(void **state)
+FIXTURE_TEST(flow_check__kept_already_is_a_duplicate)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(check(fixture, 5, NOW_NS), FLOW_KEEP);
     (void)sack_of(fixture, NOW_NS);
     assert_int_equal(check(fixture, 5, NOW_NS), FLOW_DUPLICATE);
@@ -125,10 +113,8 @@ static void flow_check__kept_already_is_a_duplicate(void **state)
     assert_int_equal(fixture->flow.kept_frames, 1);
 }
 
-static void flow_check__last_of_the_credit_is_kept(void **state)
+FIXTURE_TEST(flow_check__last_of_the_credit_is_kept)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(check(fixture, CREDIT - 1, NOW_NS), FLOW_KEEP);
     assert_int_equal(check(fixture, CREDIT, NOW_NS), FLOW_OVERRUN);
     const struct frame sack = sack_of(fixture, NOW_NS);
@@ -136,20 +122,16 @@ static void flow_check__last_of_the_credit_is_kept(void **state)
     assert_int_equal(sack.sack->received[31], 0x40); /* bit 254; there is none of what is missing */
 }
 
-static void flow_check__beyond_credit(void **state)
+FIXTURE_TEST(flow_check__beyond_credit)
 {
-    struct fixture *fixture = *state;
-
     accept_frames(fixture, CREDIT, 0, NOW_NS);
     assert_int_equal(check(fixture, CREDIT, NOW_NS), FLOW_OVERRUN);
     flow_grant(&fixture->flow, CREDIT + 1);
     assert_int_equal(check(fixture, CREDIT, NOW_NS), FLOW_NEXT);
 }
 
-static void flow_check__goes_on_across_the_wrap(void **state)
+FIXTURE_TEST(flow_check__goes_on_across_the_wrap)
 {
-    struct fixture *fixture = *state;
-
     start_at(fixture, 0xFFFFFFF0);
     assert_int_equal(check(fixture, 2, NOW_NS), FLOW_KEEP);
     assert_int_equal(check(fixture, 0xFFFFFFF1, NOW_NS), FLOW_KEEP);
@@ -163,39 +145,32 @@ static void flow_check__goes_on_across_the_wrap(void **state)
     assert_int_equal(check(fixture, 3, NOW_NS), FLOW_NEXT);
 }
 
-static void flow_accept__acknowledges_late(void **state)
+FIXTURE_TEST(flow_accept__acknowledges_late)
 {
-    struct fixture *fixture = *state;
-
     accept_frames(fixture, 2, 0, NOW_NS);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS + FLOW_ACK_DELAY_NS - 1), FLOW_DUE_NOTHING);
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_ACK_DELAY_NS);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS + FLOW_ACK_DELAY_NS), FLOW_DUE_ACK);
 }
 
-static void flow_accept__acknowledges_every_so_many(void **state)
+FIXTURE_TEST(flow_accept__acknowledges_every_so_many)
 {
-    struct fixture *fixture = *state;
-
     accept_frames(fixture, FLOW_ACK_EVERY_FRAMES - 1, 0, NOW_NS);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_NOTHING);
     accept_frames(fixture, 1, 0, NOW_NS);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
 }
 
-static void flow_accept__acknowledges_at_once_when_asked(void **state)
+FIXTURE_TEST(flow_accept__acknowledges_at_once_when_asked)
 {
-    struct fixture *fixture = *state;
-
     accept_frames(fixture, 1, FRAME_ACK_REQUEST, NOW_NS);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
     assert_int_equal(flow_deadline(&fixture->flow), 0);
 }
 
 /** It asks for the acknowledgement of the last. */
-static void flow_accept__the_first_of_several_does_not_ask_now(void **state)
+FIXTURE_TEST(flow_accept__the_first_of_several_does_not_ask_now)
 {
-    struct fixture *fixture = *state;
     const struct frame_eager eager = {.message_bytes = to_le32(2)};
     const struct frame frame = {
         .type = FRAME_EAGER, .flags = FRAME_ACK_REQUEST, .payload_bytes = 1, .eager = &eager};
@@ -204,10 +179,8 @@ static void flow_accept__the_first_of_several_does_not_ask_now(void **state)
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_NOTHING);
 }
 
-static void flow_accept__a_filled_gap_is_told_at_once(void **state)
+FIXTURE_TEST(flow_accept__a_filled_gap_is_told_at_once)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(check(fixture, 1, NOW_NS), FLOW_KEEP);
     assert_int_equal(check(fixture, 3, NOW_NS), FLOW_KEEP);
     (void)sack_of(fixture, NOW_NS);
@@ -223,9 +196,8 @@ static void flow_accept__a_filled_gap_is_told_at_once(void **state)
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
 }
 
-static void flow_stamp__settles_what_is_owed(void **state)
+FIXTURE_TEST(flow_stamp__settles_what_is_owed)
 {
-    struct fixture *fixture = *state;
     uint8_t head[28];
     struct frame frame;
 
@@ -240,10 +212,8 @@ static void flow_stamp__settles_what_is_owed(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), UINT64_MAX);
 }
 
-static void flow_stamp__on_data_does_not_settle_a_gap(void **state)
+FIXTURE_TEST(flow_stamp__on_data_does_not_settle_a_gap)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(check(fixture, 1, NOW_NS), FLOW_KEEP);
     push_and_send(fixture, 1, NOW_NS);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
@@ -251,19 +221,15 @@ static void flow_stamp__on_data_does_not_settle_a_gap(void **state)
     assert_int_equal(flow_due(&fixture->flow, NOW_NS + FLOW_ACK_DELAY_NS), FLOW_DUE_NOTHING);
 }
 
-static void flow_probed__is_answered(void **state)
+FIXTURE_TEST(flow_probed__is_answered)
 {
-    struct fixture *fixture = *state;
-
     be_probed(fixture, 0, 1);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
     assert_false(flow_has_gap(&fixture->flow));
 }
 
-static void flow_probed__shows_what_is_missing(void **state)
+FIXTURE_TEST(flow_probed__shows_what_is_missing)
 {
-    struct fixture *fixture = *state;
-
     be_probed(fixture, 3, 7);
     assert_true(flow_has_gap(&fixture->flow));
     const struct frame sack = sack_of(fixture, NOW_NS);
@@ -274,20 +240,16 @@ static void flow_probed__shows_what_is_missing(void **state)
     assert_int_equal(fixture->flow.seen, 3);
 }
 
-static void flow_probed__claim_beyond_the_credit_is_ignored(void **state)
+FIXTURE_TEST(flow_probed__claim_beyond_the_credit_is_ignored)
 {
-    struct fixture *fixture = *state;
-
     be_probed(fixture, CREDIT + 1, 1);
     assert_false(flow_has_gap(&fixture->flow));
     be_probed(fixture, CREDIT, 2);
     assert_true(flow_has_gap(&fixture->flow));
 }
 
-static void flow_grant__is_told_to_a_peer_that_has_none_left(void **state)
+FIXTURE_TEST(flow_grant__is_told_to_a_peer_that_has_none_left)
 {
-    struct fixture *fixture = *state;
-
     accept_frames(fixture, CREDIT, 0, NOW_NS);
     stamp(fixture);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_NOTHING);
@@ -295,18 +257,14 @@ static void flow_grant__is_told_to_a_peer_that_has_none_left(void **state)
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
 }
 
-static void flow_grant__never_takes_back(void **state)
+FIXTURE_TEST(flow_grant__never_takes_back)
 {
-    struct fixture *fixture = *state;
-
     flow_grant(&fixture->flow, CREDIT - 1);
     assert_int_equal(fixture->flow.granted, CREDIT);
 }
 
-static void go_back_n__gap_is_reported_once(void **state)
+FIXTURE_TEST(go_back_n__gap_is_reported_once)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     assert_int_equal(check(fixture, 1, NOW_NS), FLOW_GAP);
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
@@ -319,10 +277,8 @@ static void go_back_n__gap_is_reported_once(void **state)
     assert_int_equal(flow_due(&fixture->flow, NOW_NS + FLOW_GAP_REPEAT_NS), FLOW_DUE_ACK);
 }
 
-static void go_back_n__another_gap_is_reported_at_once(void **state)
+FIXTURE_TEST(go_back_n__another_gap_is_reported_at_once)
 {
-    struct fixture *fixture = *state;
-
     fixture->flow.go_back_n = true;
     assert_int_equal(check(fixture, 1, NOW_NS), FLOW_GAP);
     (void)sack_of(fixture, NOW_NS);
@@ -331,35 +287,4 @@ static void go_back_n__another_gap_is_reported_at_once(void **state)
     assert_int_equal(check(fixture, 2, NOW_NS), FLOW_GAP);
     assert_true(flow_has_gap(&fixture->flow));
     assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_ACK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(flow_check__in_order),
-        FIXTURE_TEST(flow_check__duplicate_is_acknowledged_at_once),
-        FIXTURE_TEST(flow_check__early_is_kept_and_told_at_once),
-        FIXTURE_TEST(flow_check__more_of_a_row_is_told_like_any_frame),
-        FIXTURE_TEST(flow_check__another_gap_is_told_at_once),
-        FIXTURE_TEST(flow_check__kept_already_is_a_duplicate),
-        FIXTURE_TEST(flow_check__last_of_the_credit_is_kept),
-        FIXTURE_TEST(flow_check__beyond_credit),
-        FIXTURE_TEST(flow_check__goes_on_across_the_wrap),
-        FIXTURE_TEST(flow_accept__acknowledges_late),
-        FIXTURE_TEST(flow_accept__acknowledges_every_so_many),
-        FIXTURE_TEST(flow_accept__acknowledges_at_once_when_asked),
-        FIXTURE_TEST(flow_accept__the_first_of_several_does_not_ask_now),
-        FIXTURE_TEST(flow_accept__a_filled_gap_is_told_at_once),
-        FIXTURE_TEST(flow_stamp__settles_what_is_owed),
-        FIXTURE_TEST(flow_stamp__on_data_does_not_settle_a_gap),
-        FIXTURE_TEST(flow_probed__is_answered),
-        FIXTURE_TEST(flow_probed__shows_what_is_missing),
-        FIXTURE_TEST(flow_probed__claim_beyond_the_credit_is_ignored),
-        FIXTURE_TEST(flow_grant__is_told_to_a_peer_that_has_none_left),
-        FIXTURE_TEST(flow_grant__never_takes_back),
-        FIXTURE_TEST(go_back_n__gap_is_reported_once),
-        FIXTURE_TEST(go_back_n__another_gap_is_reported_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

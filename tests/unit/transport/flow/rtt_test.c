@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/rtt.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
-
-static void rtt_sample__first_is_taken_as_it_is(void **state)
+TEST(rtt_sample__first_is_taken_as_it_is)
 {
     struct rtt rtt = {0};
 
-    (void)state;
     rtt_sample(&rtt, 5, 80000);
     assert_int_equal(rtt.smoothed_ns, 80000);
     assert_int_equal(rtt.deviation_ns, 40000);
     assert_int_equal(rtt.minimum_ns, 80000);
 }
 
-static void rtt_sample__later_ones_are_smoothed(void **state)
+TEST(rtt_sample__later_ones_are_smoothed)
 {
     struct rtt rtt = {0};
 
-    (void)state;
     rtt_sample(&rtt, 5, 80000);
     rtt_sample(&rtt, 6, 160000);
     assert_int_equal(rtt.smoothed_ns, (7 * 80000 + 160000) / 8);
@@ -30,11 +25,10 @@ static void rtt_sample__later_ones_are_smoothed(void **state)
     assert_int_equal(rtt.minimum_ns, 80000);
 }
 
-static void rtt_sample__none_is_not_zero(void **state)
+TEST(rtt_sample__none_is_not_zero)
 {
     struct rtt rtt = {0};
 
-    (void)state;
     for (unsigned i = 0; i < 50; i++) {
         rtt_sample(&rtt, i, 0);
         assert_int_equal(rtt.smoothed_ns, 1);
@@ -42,19 +36,17 @@ static void rtt_sample__none_is_not_zero(void **state)
     }
 }
 
-static void rtt_between__an_end_was_away(void **state)
+TEST(rtt_between__an_end_was_away)
 {
-    (void)state;
     assert_int_equal(rtt_between(100, 100), 0);
     assert_int_equal(rtt_between(100, 20100), 20000);
     assert_int_equal(rtt_between(100, 100 + UINT64_C(60000000000)), FLOW_RTO_MAX_NS);
 }
 
-static void rtt_minimum__follows_a_longer_way_after_two_periods(void **state)
+TEST(rtt_minimum__follows_a_longer_way_after_two_periods)
 {
     struct rtt rtt = {0};
 
-    (void)state;
     rtt_sample(&rtt, 1, 20000);
     for (uint64_t now_ns = 2; now_ns < RTT_PERIOD_NS; now_ns += RTT_PERIOD_NS / 10) {
         rtt_sample(&rtt, now_ns, 50000);
@@ -66,17 +58,4 @@ static void rtt_minimum__follows_a_longer_way_after_two_periods(void **state)
     assert_int_equal(rtt.minimum_ns, 50000);
     rtt_sample(&rtt, 2 + 2 * RTT_PERIOD_NS, 40000); /* a shorter one holds at once */
     assert_int_equal(rtt.minimum_ns, 40000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rtt_sample__first_is_taken_as_it_is),
-        cmocka_unit_test(rtt_sample__later_ones_are_smoothed),
-        cmocka_unit_test(rtt_sample__none_is_not_zero),
-        cmocka_unit_test(rtt_between__an_end_was_away),
-        cmocka_unit_test(rtt_minimum__follows_a_longer_way_after_two_periods),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/seal.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const uint8_t own_secret[ADDRESS_SECRET_BYTES] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                          8, 9, 10, 11, 12, 13, 14, 15};
@@ -70,7 +66,7 @@ static void make(struct sample *sample, struct seal *seal, enum frame_type type)
 
 /* The expected bytes are those of another implementation, in Python, of SipHash and Poly1305. */
 
-static void seal_write__as_documented(void **state)
+TEST(seal_write__as_documented)
 {
     static const uint8_t eager[] = {0xFE, 0x81, 0xB8, 0x01, 0xCC, 0x51, 0x05, 0x0D,
                                     0x48, 0xE1, 0x89, 0x89, 0x82, 0x18, 0x2D, 0xC7};
@@ -81,7 +77,6 @@ static void seal_write__as_documented(void **state)
     struct pair pair;
     struct sample sample;
 
-    (void)state;
     begin(&pair, peer_secret);
     make(&sample, &pair.from, FRAME_EAGER);
     assert_true(from_le64(sample.frame.seal->counter) == 1);
@@ -95,13 +90,12 @@ static void seal_write__as_documented(void **state)
     assert_memory_equal(sample.frame.seal->tag, by_sender, sizeof by_sender);
 }
 
-static void seal_is_right__of_what_the_other_end_wrote(void **state)
+TEST(seal_is_right__of_what_the_other_end_wrote)
 {
     const uint8_t *const secrets[] = {peer_secret, unknown};
     struct pair pair;
     struct sample sample;
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         begin(&pair, secrets[i]);
         make(&sample, &pair.from, FRAME_EAGER);
@@ -112,23 +106,21 @@ static void seal_is_right__of_what_the_other_end_wrote(void **state)
 }
 
 /** What one end has said is not the other's. */
-static void seal_is_right__not_of_what_it_wrote_itself(void **state)
+TEST(seal_is_right__not_of_what_it_wrote_itself)
 {
     struct pair pair;
     struct sample sample;
 
-    (void)state;
     begin(&pair, peer_secret);
     make(&sample, &pair.from, FRAME_EAGER);
     assert_false(seal_is_right(&pair.from, &sample.frame));
 }
 
-static void seal_is_right__every_bit_counts(void **state)
+TEST(seal_is_right__every_bit_counts)
 {
     struct pair pair;
     struct sample sample;
 
-    (void)state;
     begin(&pair, peer_secret);
     make(&sample, &pair.from, FRAME_EAGER);
     for (size_t bit = 0; bit < 8 * sizeof sample.bytes; bit++) {
@@ -141,12 +133,11 @@ static void seal_is_right__every_bit_counts(void **state)
     assert_true(seal_is_right(&pair.to, &sample.frame));
 }
 
-static void seal_is_right__once(void **state)
+TEST(seal_is_right__once)
 {
     struct pair pair;
     struct sample sample;
 
-    (void)state;
     begin(&pair, peer_secret);
     make(&sample, &pair.from, FRAME_EAGER);
     assert_true(seal_is_right(&pair.to, &sample.frame));
@@ -154,12 +145,11 @@ static void seal_is_right__once(void **state)
 }
 
 /** The sender's secret is not known here, so nobody has a right to use it. */
-static void seal_is_right__by_a_secret_that_is_not_known(void **state)
+TEST(seal_is_right__by_a_secret_that_is_not_known)
 {
     struct pair pair;
     struct sample sample;
 
-    (void)state;
     begin(&pair, unknown); /* `from` does not know that of `to`, who seals by it */
     pair.to.sends_by_sender = true;
     make(&sample, &pair.to, FRAME_EAGER);
@@ -167,13 +157,12 @@ static void seal_is_right__by_a_secret_that_is_not_known(void **state)
 }
 
 /** As frames that go different ways: each is taken once, in any order, unless it is too old. */
-static void seal_is_right__late_ones_within_the_window(void **state)
+TEST(seal_is_right__late_ones_within_the_window)
 {
     enum { FRAMES = SEAL_WINDOW_FRAMES + 2 };
     static struct sample samples[FRAMES];
     struct pair pair;
 
-    (void)state;
     begin(&pair, peer_secret);
     for (unsigned i = 0; i < FRAMES; i++) {
         make(&samples[i], &pair.from, FRAME_EAGER);
@@ -191,13 +180,12 @@ static void seal_is_right__late_ones_within_the_window(void **state)
 }
 
 /** Nothing is believed of a counter whose frame is not right. */
-static void seal_is_right__a_forged_counter_moves_nothing(void **state)
+TEST(seal_is_right__a_forged_counter_moves_nothing)
 {
     struct pair pair;
     struct sample sample;
     struct sample forged;
 
-    (void)state;
     begin(&pair, peer_secret);
     make(&forged, &pair.from, FRAME_EAGER);
     ((struct frame_seal *)(void *)(forged.bytes + sizeof(struct frame_header)))->counter =
@@ -209,13 +197,12 @@ static void seal_is_right__a_forged_counter_moves_nothing(void **state)
 }
 
 /** A jump over more than the window has nothing left over from before. */
-static void seal_is_right__after_a_long_jump(void **state)
+TEST(seal_is_right__after_a_long_jump)
 {
     struct pair pair;
     struct sample sample;
     struct sample before;
 
-    (void)state;
     begin(&pair, peer_secret);
     for (unsigned i = 0; i < 3; i++) {
         make(&sample, &pair.from, FRAME_EAGER);
@@ -228,31 +215,12 @@ static void seal_is_right__after_a_long_jump(void **state)
     assert_true(seal_is_right(&pair.to, &before.frame));
 }
 
-static void seal_end__forgets(void **state)
+TEST(seal_end__forgets)
 {
     static const struct seal nothing = {.sent = 0};
     struct pair pair;
 
-    (void)state;
     begin(&pair, peer_secret);
     seal_end(&pair.from);
     assert_memory_equal(&pair.from, &nothing, sizeof nothing);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seal_write__as_documented),
-        cmocka_unit_test(seal_is_right__of_what_the_other_end_wrote),
-        cmocka_unit_test(seal_is_right__not_of_what_it_wrote_itself),
-        cmocka_unit_test(seal_is_right__every_bit_counts),
-        cmocka_unit_test(seal_is_right__once),
-        cmocka_unit_test(seal_is_right__by_a_secret_that_is_not_known),
-        cmocka_unit_test(seal_is_right__late_ones_within_the_window),
-        cmocka_unit_test(seal_is_right__a_forged_counter_moves_nothing),
-        cmocka_unit_test(seal_is_right__after_a_long_jump),
-        cmocka_unit_test(seal_end__forgets),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

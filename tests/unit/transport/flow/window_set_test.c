@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow/window_set.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 static const uint32_t begins[] = {0, 1, 63, 64, 65, 200, 255, 256, 0xFFFFFF80, 0xFFFFFFFF};
 
 #define BEGINS (sizeof begins / sizeof *begins)
 
-static void window_set_add__and_remove_each(void **state)
+TEST(window_set_add__and_remove_each)
 {
-    (void)state;
     for (uint32_t i = 0; i < FLOW_WINDOW_FRAMES; i++) {
         struct window_set set = {{0}};
         window_set_add(&set, 1000 + i);
@@ -25,9 +21,8 @@ static void window_set_add__and_remove_each(void **state)
     }
 }
 
-static void window_set_next__finds_the_members_in_order(void **state)
+TEST(window_set_next__finds_the_members_in_order)
 {
-    (void)state;
     for (size_t i = 0; i < BEGINS; i++) {
         for (uint32_t step = 1; step < FLOW_WINDOW_FRAMES; step++) {
             struct window_set set = {{0}};
@@ -46,11 +41,10 @@ static void window_set_next__finds_the_members_in_order(void **state)
     }
 }
 
-static void window_set_next__not_beyond_the_end(void **state)
+TEST(window_set_next__not_beyond_the_end)
 {
     struct window_set set = {{0}};
 
-    (void)state;
     window_set_add(&set, 70);
     assert_int_equal(window_set_next(&set, 10, 70), 70);
     assert_int_equal(window_set_next(&set, 10, 71), 70);
@@ -59,9 +53,8 @@ static void window_set_next__not_beyond_the_end(void **state)
     assert_int_equal(window_set_next(&set, 71, 200), 200);
 }
 
-static void window_set_to_wire__bit_i_is_begin_and_i(void **state)
+TEST(window_set_to_wire__bit_i_is_begin_and_i)
 {
-    (void)state;
     for (size_t i = 0; i < BEGINS; i++) {
         for (uint32_t bit = 0; bit < FLOW_WINDOW_FRAMES; bit++) {
             struct window_set set = {{0}};
@@ -75,16 +68,4 @@ static void window_set_to_wire__bit_i_is_begin_and_i(void **state)
             assert_memory_equal(&back, &set, sizeof set);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(window_set_add__and_remove_each),
-        cmocka_unit_test(window_set_next__finds_the_members_in_order),
-        cmocka_unit_test(window_set_next__not_beyond_the_end),
-        cmocka_unit_test(window_set_to_wire__bit_i_is_begin_and_i),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,10 @@
 #include "frame/checksum.h"
 
 #include "frame/crc32c.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PAYLOAD_BYTES 100
 
@@ -87,9 +84,8 @@ static void assert_no_bit_is_overlooked(struct sent sent)
     }
 }
 
-static void checksum_is_right__no_flipped_bit_is_overlooked(void **state)
+TEST(checksum_is_right__no_flipped_bit_is_overlooked)
 {
-    (void)state;
     assert_no_bit_is_overlooked(eager());
     assert_no_bit_is_overlooked(data());
     assert_no_bit_is_overlooked(challenge());
@@ -97,11 +93,10 @@ static void checksum_is_right__no_flipped_bit_is_overlooked(void **state)
 
 /** What is behind the frame does not belong to it: Ethernet pads, trains are evened, and CHALLENGE
  *  is followed by zeros. */
-static void checksum_is_right__whatever_follows_the_frame(void **state)
+TEST(checksum_is_right__whatever_follows_the_frame)
 {
     struct sent sent = challenge();
 
-    (void)state;
     memset(sent.bytes + sent.length, 0xEE, sizeof sent.bytes - sent.length);
     assert_true(is_taken(&sent, sizeof sent.bytes));
     sent = eager();
@@ -109,13 +104,12 @@ static void checksum_is_right__whatever_follows_the_frame(void **state)
     assert_true(is_taken(&sent, sent.length + FRAME_EVENED_BYTES));
 }
 
-static void checksum_is_right__payload_that_lies_elsewhere(void **state)
+TEST(checksum_is_right__payload_that_lies_elsewhere)
 {
     struct sent sent = data();
     struct frame frame;
     uint8_t elsewhere[PAYLOAD_BYTES];
 
-    (void)state;
     assert_int_equal(frame_decode(sent.bytes, sent.length, &frame), FRAME_OK);
     memcpy(elsewhere, payload, sizeof elsewhere);
     frame.payload = elsewhere;
@@ -125,12 +119,11 @@ static void checksum_is_right__payload_that_lies_elsewhere(void **state)
 }
 
 /** As the document has it: CRC-32C over all but the field. */
-static void checksum_write__where_the_document_has_it(void **state)
+TEST(checksum_write__where_the_document_has_it)
 {
     struct sent sent = eager();
     uint8_t covered[256];
 
-    (void)state;
     memcpy(covered, sent.bytes, 24);
     memcpy(covered + 24, sent.bytes + 28, sent.length - 28);
     uint32_t crc = ~crc32c_add(CRC32C_BEGIN, covered, sent.length - 4);
@@ -149,12 +142,11 @@ static void checksum_write__where_the_document_has_it(void **state)
 }
 
 /** A frame that goes out again over another lane. */
-static void checksum_clear__nothing_says_that_there_is_one(void **state)
+TEST(checksum_clear__nothing_says_that_there_is_one)
 {
     struct sent sent = eager();
     struct frame frame;
 
-    (void)state;
     checksum_clear(sent.bytes);
     assert_int_equal(frame_decode(sent.bytes, sent.length, &frame), FRAME_OK);
     assert_null(frame.checksum);
@@ -164,13 +156,12 @@ static void checksum_clear__nothing_says_that_there_is_one(void **state)
 }
 
 /** In the header; or, of DATA, behind it: the payload begins there. */
-static void frame_decode__a_checksum(void **state)
+TEST(frame_decode__a_checksum)
 {
     const struct sent frames[] = {eager(), data()};
     const size_t places[] = {24, 16};
     struct frame frame;
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(frame_decode(frames[i].bytes, frames[i].length, &frame), FRAME_OK);
         assert_ptr_equal(frame.checksum, frames[i].bytes + places[i]);
@@ -181,31 +172,15 @@ static void frame_decode__a_checksum(void **state)
 }
 
 /** A seal says more. */
-static void frame_decode__a_checksum_and_a_seal(void **state)
+TEST(frame_decode__a_checksum_and_a_seal)
 {
     const struct sent plain = eager();
     uint8_t sealed[256];
     struct frame frame;
 
-    (void)state;
     struct frame_seal *seal = frame_copy_for_seal(sealed, plain.bytes);
     memset(seal, 0, sizeof *seal);
     memcpy(seal + 1, plain.bytes + sizeof(struct frame_header),
            plain.length - sizeof(struct frame_header));
     assert_int_equal(frame_decode(sealed, plain.length + sizeof *seal, &frame), FRAME_BAD_FLAGS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksum_is_right__no_flipped_bit_is_overlooked),
-        cmocka_unit_test(checksum_is_right__whatever_follows_the_frame),
-        cmocka_unit_test(checksum_is_right__payload_that_lies_elsewhere),
-        cmocka_unit_test(checksum_write__where_the_document_has_it),
-        cmocka_unit_test(checksum_clear__nothing_says_that_there_is_one),
-        cmocka_unit_test(frame_decode__a_checksum),
-        cmocka_unit_test(frame_decode__a_checksum_and_a_seal),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frame/crc32c.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /** Longer than three streams are (crc32c.c). */
 #define BYTES 20000
@@ -27,7 +24,7 @@ static int fill(void **state)
 }
 
 /** RFC 3720, B.4: the bytes there are those of the wire, the lowest first. */
-static void crc32c_add__has_the_values_of_the_standard(void **state)
+TEST(crc32c_add__has_the_values_of_the_standard)
 {
     static const uint8_t read_command[48] = {
         0x01, 0xC0, [16] = 0x14, [22] = 0x04, [27] = 0x14, [31] = 0x18, [32] = 0x28, [40] = 0x02};
@@ -36,7 +33,6 @@ static void crc32c_add__has_the_values_of_the_standard(void **state)
     uint8_t rising[32];
     uint8_t falling[32];
 
-    (void)state;
     memset(ones, 0xFF, sizeof ones);
     for (unsigned i = 0; i < 32; i++) {
         rising[i] = (uint8_t)i;
@@ -59,9 +55,8 @@ static void crc32c_add__has_the_values_of_the_standard(void **state)
     }
 }
 
-static void crc32c_add__as_by_table_whatever_the_length_and_place(void **state)
+TEST(crc32c_add__as_by_table_whatever_the_length_and_place)
 {
-    (void)state;
     assert_non_null(crc32c_means());
     for (size_t bytes = 0; bytes < BYTES; bytes += bytes < 400 ? 1 : 97) {
         for (size_t at = 0; at < 8; at += bytes < 400 ? 1 : 5) {
@@ -73,11 +68,10 @@ static void crc32c_add__as_by_table_whatever_the_length_and_place(void **state)
     }
 }
 
-static void crc32c_add__piece_by_piece(void **state)
+TEST(crc32c_add__piece_by_piece)
 {
     uint32_t whole = crc32c_add(CRC32C_BEGIN, data, 3000);
 
-    (void)state;
     for (size_t first = 0; first <= 3000; first += 7) {
         assert_int_equal(
             crc32c_add(crc32c_add(CRC32C_BEGIN, data, first), data + first, 3000 - first), whole);
@@ -85,11 +79,10 @@ static void crc32c_add__piece_by_piece(void **state)
 }
 
 /** Any byte that is another one, and so any flipped bit. */
-static void crc32c_add__no_altered_byte_is_overlooked(void **state)
+TEST(crc32c_add__no_altered_byte_is_overlooked)
 {
     uint32_t whole = crc32c_add(CRC32C_BEGIN, data, 1500);
 
-    (void)state;
     for (size_t at = 0; at < 1500; at++) {
         for (unsigned bit = 0; bit < 8; bit++) {
             data[at] ^= (uint8_t)(1u << bit);
@@ -101,12 +94,5 @@ static void crc32c_add__no_altered_byte_is_overlooked(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crc32c_add__has_the_values_of_the_standard),
-        cmocka_unit_test(crc32c_add__as_by_table_whatever_the_length_and_place),
-        cmocka_unit_test(crc32c_add__piece_by_piece),
-        cmocka_unit_test(crc32c_add__no_altered_byte_is_overlooked),
-    };
-
-    return cmocka_run_group_tests(tests, fill, NULL);
+    return run_listed_tests(fill, NULL);
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frame/frame.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /** Room for a head and some payload. */
 struct buffer {
@@ -105,9 +102,8 @@ static uint16_t some_payload(enum frame_type type)
                : 0;
 }
 
-static void frame_encode__header_is_as_documented(void **state)
+TEST(frame_encode__header_is_as_documented)
 {
-    (void)state;
     struct buffer buffer = valid(FRAME_FRAGMENT, 0x0102);
     frame_stamp(buffer.bytes, FRAME_ACK_REQUEST, 0x11121314, 0x1516);
     const uint8_t expected[28] = {0x37, 17,   1,    0,    2,    1,    4,    3,    8,    7,
@@ -116,21 +112,19 @@ static void frame_encode__header_is_as_documented(void **state)
     assert_memory_equal(buffer.bytes, expected, sizeof expected);
 }
 
-static void frame_encode_data__header_is_as_documented(void **state)
+TEST(frame_encode_data__header_is_as_documented)
 {
-    (void)state;
     struct buffer buffer = valid(FRAME_DATA, 1);
     const uint8_t expected[16] = {0x34, 11, 0x10, 0x0F, 2,    1,    0x0E, 0x0D,
                                   8,    7,  6,    5,    0x0C, 0x0B, 0x0A, 0x09};
     assert_memory_equal(buffer.bytes, expected, sizeof expected);
 }
 
-static void frame_data_segment__is_what_was_set(void **state)
+TEST(frame_data_segment__is_what_was_set)
 {
     const uint32_t segments[] = {0, 1, 0xFFFF, 0x10000, 0x12345678, UINT32_MAX};
     struct frame_data data = frame_encode_data(1, 2, 3);
 
-    (void)state;
     for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) {
         frame_data_set_segment(&data, segments[i]);
         assert_int_equal(frame_data_segment(&data), segments[i]);
@@ -140,12 +134,11 @@ static void frame_data_segment__is_what_was_set(void **state)
     assert_int_equal(from_le32(data.message), 3);
 }
 
-static void frame_decode__data(void **state)
+TEST(frame_decode__data)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_DATA, 100);
 
-    (void)state;
     memset(&frame, 0xFF, sizeof frame);
     assert_int_equal(frame_decode(buffer.bytes, buffer.length, &frame), FRAME_OK);
     assert_int_equal(frame.type, FRAME_DATA);
@@ -162,24 +155,22 @@ static void frame_decode__data(void **state)
     assert_int_equal(frame.credit, 0);
 }
 
-static void frame_decode__data_is_not_empty(void **state)
+TEST(frame_decode__data_is_not_empty)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_DATA, 0);
 
-    (void)state;
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
     buffer.length = 17;
     assert_int_equal(decode(&buffer, &frame), FRAME_OK);
     assert_int_equal(frame.payload_bytes, 1);
 }
 
-static void frame_decode__each_type_has_its_header(void **state)
+TEST(frame_decode__each_type_has_its_header)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_DATA, 100);
 
-    (void)state;
     buffer.bytes[0] = 0x37; /* the long one */
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_TYPE);
     for (unsigned type = 0; type < 256; type++) {
@@ -189,12 +180,11 @@ static void frame_decode__each_type_has_its_header(void **state)
     }
 }
 
-static void frame_data_has__padding_up_to_the_minimum(void **state)
+TEST(frame_data_has__padding_up_to_the_minimum)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_DATA, 30); /* 46 bytes */
 
-    (void)state;
     assert_int_equal(frame_decode(buffer.bytes, buffer.length, &frame), FRAME_OK);
     for (uint64_t bytes = 1; bytes <= 30; bytes++) {
         assert_true(frame_data_has(&frame, bytes));
@@ -207,9 +197,8 @@ static void frame_data_has__padding_up_to_the_minimum(void **state)
     assert_false(frame_data_has(&frame, 32));
 }
 
-static void frame_decode__all_types(void **state)
+TEST(frame_decode__all_types)
 {
-    (void)state;
     for (size_t i = 0; i < TYPES; i++) {
         struct frame frame;
         struct buffer buffer = valid(all_types[i], some_payload(all_types[i]));
@@ -224,23 +213,21 @@ static void frame_decode__all_types(void **state)
     }
 }
 
-static void frame_decode__pointers_are_into_the_frame(void **state)
+TEST(frame_decode__pointers_are_into_the_frame)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_EAGER, 10);
 
-    (void)state;
     assert_int_equal(frame_decode(buffer.bytes, buffer.length, &frame), FRAME_OK);
     assert_ptr_equal(frame.eager, buffer.bytes + 28);
     assert_ptr_equal(frame.payload, buffer.bytes + 46);
 }
 
-static void frame_decode__at_any_alignment(void **state)
+TEST(frame_decode__at_any_alignment)
 {
     struct buffer buffer = valid(FRAME_ANNOUNCE, 0);
     uint8_t room[200];
 
-    (void)state;
     for (size_t shift = 0; shift < 16; shift++) {
         struct frame frame;
         memcpy(room + shift, buffer.bytes, buffer.length);
@@ -249,9 +236,8 @@ static void frame_decode__at_any_alignment(void **state)
     }
 }
 
-static void frame_decode__every_shorter_length_is_refused(void **state)
+TEST(frame_decode__every_shorter_length_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < TYPES; i++) {
         struct frame frame;
         struct buffer buffer = valid(all_types[i], some_payload(all_types[i]));
@@ -262,24 +248,22 @@ static void frame_decode__every_shorter_length_is_refused(void **state)
     }
 }
 
-static void frame_decode__padding_to_the_minimum_is_ignored(void **state)
+TEST(frame_decode__padding_to_the_minimum_is_ignored)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_ACK, 0);
 
-    (void)state;
     buffer.length = FRAME_PADDED_BYTES;
     memset(buffer.bytes + 28, 0xFF, FRAME_PADDED_BYTES - 28);
     assert_int_equal(decode(&buffer, &frame), FRAME_OK);
     assert_int_equal(frame.payload_bytes, 0);
 }
 
-static void frame_decode__bytes_beyond_padding_are_refused(void **state)
+TEST(frame_decode__bytes_beyond_padding_are_refused)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_ACK, 0);
 
-    (void)state;
     buffer.length = FRAME_PADDED_BYTES + 1;
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
     buffer = valid(FRAME_EAGER, 1);
@@ -287,12 +271,11 @@ static void frame_decode__bytes_beyond_padding_are_refused(void **state)
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
 }
 
-static void frame_decode__what_opens_a_connection_tries_out_a_length(void **state)
+TEST(frame_decode__what_opens_a_connection_tries_out_a_length)
 {
     const enum frame_type types[] = {FRAME_CONNECT, FRAME_ACCEPT, FRAME_CHALLENGE};
     struct frame frame;
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct buffer buffer = valid(types[i], 0);
         buffer.length = sizeof buffer.bytes;
@@ -301,13 +284,12 @@ static void frame_decode__what_opens_a_connection_tries_out_a_length(void **stat
     }
 }
 
-static void frame_decode__a_little_more_makes_it_as_long_as_its_neighbours(void **state)
+TEST(frame_decode__a_little_more_makes_it_as_long_as_its_neighbours)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_EAGER, 100);
     size_t length = buffer.length;
 
-    (void)state;
     memset(buffer.bytes + length, 0, FRAME_EVENED_BYTES + 1);
     buffer.length = length + 1;
     assert_int_equal(decode(&buffer, &frame), FRAME_OK);
@@ -319,12 +301,11 @@ static void frame_decode__a_little_more_makes_it_as_long_as_its_neighbours(void 
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
 }
 
-static void frame_decode__other_version_or_header_length(void **state)
+TEST(frame_decode__other_version_or_header_length)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_ACK, 0);
 
-    (void)state;
     for (unsigned value = 0; value < 256; value++) {
         header_of(&buffer)->version_words = (uint8_t)value;
         /* 0x34 is that of DATA, 0x35 with a checksum, 0x3A and 0x3D are those with a seal. */
@@ -349,12 +330,11 @@ static struct buffer with_seal(const struct buffer *plain)
     return sealed;
 }
 
-static void frame_decode__with_a_seal(void **state)
+TEST(frame_decode__with_a_seal)
 {
     uint8_t head[FRAME_HEAD_BYTES_MAX];
     struct frame frame;
 
-    (void)state;
     for (size_t i = 0; i < TYPES; i++) {
         struct buffer plain = valid(all_types[i], some_payload(all_types[i]));
         struct buffer sealed = with_seal(&plain);
@@ -381,13 +361,12 @@ static void frame_decode__with_a_seal(void **state)
     }
 }
 
-static void frame_decode__unknown_types(void **state)
+TEST(frame_decode__unknown_types)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_ACK, 0);
     unsigned known = 0;
 
-    (void)state;
     for (unsigned type = 0; type < 256; type++) {
         header_of(&buffer)->type = (uint8_t)type;
         known += decode(&buffer, &frame) != FRAME_BAD_TYPE;
@@ -395,32 +374,29 @@ static void frame_decode__unknown_types(void **state)
     assert_int_equal(known, TYPES - 1); /* DATA has another header */
 }
 
-static void frame_decode__unknown_flags_low_byte_is_ignored(void **state)
+TEST(frame_decode__unknown_flags_low_byte_is_ignored)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_ACK, 0);
 
-    (void)state;
     header_of(&buffer)->flags = to_le16(0x00FF);
     assert_int_equal(decode(&buffer, &frame), FRAME_OK);
     assert_int_equal(frame.flags, 0x00FF);
 }
 
-static void frame_decode__unknown_flags_high_byte_is_refused(void **state)
+TEST(frame_decode__unknown_flags_high_byte_is_refused)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_ACK, 0);
 
-    (void)state;
     for (unsigned bit = 9; bit < 16; bit++) {
         header_of(&buffer)->flags = to_le16((uint16_t)(1u << bit));
         assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FLAGS);
     }
 }
 
-static void frame_decode__payload_where_none_belongs(void **state)
+TEST(frame_decode__payload_where_none_belongs)
 {
-    (void)state;
     for (size_t i = 0; i < TYPES; i++) {
         struct frame frame;
         struct buffer buffer = valid(all_types[i], 8); /* the shortest RESULT */
@@ -429,13 +405,12 @@ static void frame_decode__payload_where_none_belongs(void **state)
     }
 }
 
-static void frame_decode__connect_has_keys_and_incarnation(void **state)
+TEST(frame_decode__connect_has_keys_and_incarnation)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_CONNECT, 0);
     struct frame_connect *connect = body_of(&buffer);
 
-    (void)state;
     header_of(&buffer)->key = to_le32(1);
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
     header_of(&buffer)->key = to_le32(0);
@@ -446,13 +421,12 @@ static void frame_decode__connect_has_keys_and_incarnation(void **state)
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
 }
 
-static void frame_decode__accept_has_keys_and_incarnation(void **state)
+TEST(frame_decode__accept_has_keys_and_incarnation)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_ACCEPT, 0);
     struct frame_connect *accept = body_of(&buffer);
 
-    (void)state;
     header_of(&buffer)->key = to_le32(0);
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
     header_of(&buffer)->key = to_le32(1);
@@ -463,35 +437,32 @@ static void frame_decode__accept_has_keys_and_incarnation(void **state)
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
 }
 
-static void frame_decode__eager_carries_no_more_than_its_message(void **state)
+TEST(frame_decode__eager_carries_no_more_than_its_message)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_EAGER, 10);
     struct frame_eager *eager = body_of(&buffer);
 
-    (void)state;
     eager->message_bytes = to_le32(9);
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
     eager->message_bytes = to_le32(11);
     assert_int_equal(decode(&buffer, &frame), FRAME_OK);
 }
 
-static void frame_decode__fragment_is_not_empty(void **state)
+TEST(frame_decode__fragment_is_not_empty)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_FRAGMENT, 0);
 
-    (void)state;
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
 }
 
-static void frame_decode__sack_tells_of_what_is_known(void **state)
+TEST(frame_decode__sack_tells_of_what_is_known)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_SACK, 0);
     struct frame_sack *sack = body_of(&buffer);
 
-    (void)state;
     header_of(&buffer)->acknowledgement = to_le32(0xFFFFFFF0);
     static const uint32_t none[] = {0xFFFFFFF0, 0xFFFFFFEF, 0xF1, 0x7FFFFFF0};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
@@ -502,9 +473,8 @@ static void frame_decode__sack_tells_of_what_is_known(void **state)
     assert_int_equal(decode(&buffer, &frame), FRAME_OK);
 }
 
-static void frame_decode__sack_has_nothing_of_which_nothing_is_known(void **state)
+TEST(frame_decode__sack_has_nothing_of_which_nothing_is_known)
 {
-    (void)state;
     for (uint32_t known = 1; known <= FRAME_SACK_FRAMES; known++) {
         struct buffer buffer = valid(FRAME_SACK, 0);
         struct frame_sack *sack = body_of(&buffer);
@@ -520,9 +490,8 @@ static void frame_decode__sack_has_nothing_of_which_nothing_is_known(void **stat
     }
 }
 
-static void frame_operation_bytes__of_a_type_that_does_not_exist(void **state)
+TEST(frame_operation_bytes__of_a_type_that_does_not_exist)
 {
-    (void)state;
     assert_int_equal(frame_operation_bytes(FRAME_EAGER), 18);
     assert_int_equal(frame_operation_bytes((enum frame_type)15), 0);
     assert_int_equal(frame_operation_bytes((enum frame_type)255), 0);
@@ -531,12 +500,11 @@ static void frame_operation_bytes__of_a_type_that_does_not_exist(void **state)
     assert_int_equal(frame_head_bytes((enum frame_type)255), 28);
 }
 
-static void frame_length__without_padding(void **state)
+TEST(frame_length__without_padding)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_DONE, 0);
 
-    (void)state;
     buffer.length = FRAME_PADDED_BYTES;
     assert_int_equal(frame_decode(buffer.bytes, buffer.length, &frame), FRAME_OK);
     assert_ptr_equal(frame_begin(&frame), buffer.bytes);
@@ -547,11 +515,10 @@ static void frame_length__without_padding(void **state)
     assert_int_equal(frame_head_length(&frame), 46);
 }
 
-static void frame_type_name__each_type_has_its_own(void **state)
+TEST(frame_type_name__each_type_has_its_own)
 {
     unsigned named = 0;
 
-    (void)state;
     for (unsigned type = 0; type < FRAME_TYPES; type++) {
         const char *name = frame_type_name(type);
         named += name != NULL;
@@ -571,12 +538,11 @@ static void frame_type_name__each_type_has_its_own(void **state)
     assert_null(frame_type_name(UINT32_MAX));
 }
 
-static void frame_stamp__keeps_flags_set_before(void **state)
+TEST(frame_stamp__keeps_flags_set_before)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_ACK, 0);
 
-    (void)state;
     frame_stamp(buffer.bytes, FRAME_ACK_REQUEST, 0, 0);
     frame_stamp(buffer.bytes, FRAME_RETRANSMITTED, 7, 8);
     assert_int_equal(decode(&buffer, &frame), FRAME_OK);
@@ -585,22 +551,20 @@ static void frame_stamp__keeps_flags_set_before(void **state)
     assert_int_equal(frame.credit, 8);
 }
 
-static void sequence_before__around_the_wrap(void **state)
+TEST(sequence_before__around_the_wrap)
 {
-    (void)state;
     assert_true(sequence_before(0xFFFFFFFF, 0));
     assert_false(sequence_before(0, 0xFFFFFFFF));
     assert_false(sequence_before(5, 5));
     assert_true(sequence_before(0x80000000, 0xFFFFFFFF));
 }
 
-static void frame_decode__put_inside_itself(void **state)
+TEST(frame_decode__put_inside_itself)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_PUT, 100);
     struct frame_put *put = body_of(&buffer);
 
-    (void)state;
     put->bytes = to_le32(99);
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
     put->bytes = to_le32(1000);
@@ -619,13 +583,12 @@ static void frame_decode__put_inside_itself(void **state)
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
 }
 
-static void frame_decode__offer_and_grant_of_something(void **state)
+TEST(frame_decode__offer_and_grant_of_something)
 {
     struct frame frame;
     struct buffer buffer = valid(FRAME_OFFER, 0);
     struct frame_offer *offer = body_of(&buffer);
 
-    (void)state;
     offer->bytes = to_le64(0);
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
     buffer = valid(FRAME_OFFER, 0);
@@ -637,11 +600,10 @@ static void frame_decode__offer_and_grant_of_something(void **state)
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
 }
 
-static void frame_decode__results_are_whole(void **state)
+TEST(frame_decode__results_are_whole)
 {
     struct frame frame;
 
-    (void)state;
     for (uint16_t bytes = 0; bytes < 40; bytes++) {
         struct buffer buffer = valid(FRAME_RESULT, bytes);
         assert_int_equal(decode(&buffer, &frame),
@@ -649,47 +611,4 @@ static void frame_decode__results_are_whole(void **state)
     }
     struct buffer buffer = valid(FRAME_REPLY, 0);
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frame_encode__header_is_as_documented),
-        cmocka_unit_test(frame_encode_data__header_is_as_documented),
-        cmocka_unit_test(frame_data_segment__is_what_was_set),
-        cmocka_unit_test(frame_decode__data),
-        cmocka_unit_test(frame_decode__data_is_not_empty),
-        cmocka_unit_test(frame_decode__each_type_has_its_header),
-        cmocka_unit_test(frame_data_has__padding_up_to_the_minimum),
-        cmocka_unit_test(frame_decode__all_types),
-        cmocka_unit_test(frame_decode__pointers_are_into_the_frame),
-        cmocka_unit_test(frame_decode__at_any_alignment),
-        cmocka_unit_test(frame_decode__every_shorter_length_is_refused),
-        cmocka_unit_test(frame_decode__padding_to_the_minimum_is_ignored),
-        cmocka_unit_test(frame_decode__bytes_beyond_padding_are_refused),
-        cmocka_unit_test(frame_decode__what_opens_a_connection_tries_out_a_length),
-        cmocka_unit_test(frame_decode__a_little_more_makes_it_as_long_as_its_neighbours),
-        cmocka_unit_test(frame_decode__other_version_or_header_length),
-        cmocka_unit_test(frame_decode__with_a_seal),
-        cmocka_unit_test(frame_decode__unknown_types),
-        cmocka_unit_test(frame_decode__put_inside_itself),
-        cmocka_unit_test(frame_decode__offer_and_grant_of_something),
-        cmocka_unit_test(frame_decode__results_are_whole),
-        cmocka_unit_test(frame_decode__unknown_flags_low_byte_is_ignored),
-        cmocka_unit_test(frame_decode__unknown_flags_high_byte_is_refused),
-        cmocka_unit_test(frame_decode__payload_where_none_belongs),
-        cmocka_unit_test(frame_decode__connect_has_keys_and_incarnation),
-        cmocka_unit_test(frame_decode__accept_has_keys_and_incarnation),
-        cmocka_unit_test(frame_decode__eager_carries_no_more_than_its_message),
-        cmocka_unit_test(frame_decode__fragment_is_not_empty),
-        cmocka_unit_test(frame_decode__sack_tells_of_what_is_known),
-        cmocka_unit_test(frame_decode__sack_has_nothing_of_which_nothing_is_known),
-        cmocka_unit_test(frame_operation_bytes__of_a_type_that_does_not_exist),
-        cmocka_unit_test(frame_length__without_padding),
-        cmocka_unit_test(frame_type_name__each_type_has_its_own),
-        cmocka_unit_test(frame_stamp__keeps_flags_set_before),
-        cmocka_unit_test(sequence_before__around_the_wrap),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,15 +6,12 @@
 #include "namespace.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/transport/endpoint/endpoints.h"
 
 /** Where a process is, as it publishes it. */
@@ -102,13 +99,12 @@ static int clean_environment(void **state)
     return 0;
 }
 
-static void beowire_job_connect__on_one_host_no_network_is_used(void **state)
+TEST_AROUND(beowire_job_connect__on_one_host_no_network_is_used, clean_environment, NULL)
 {
     struct other other = {.elsewhere = false};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     assert_int_equal(connect_to(&other, "shm", &endpoint, reason), 0);
     assert_int_equal(counter(endpoint, "lanes_shm"), 1);
     assert_int_equal(counter(endpoint, "lanes_packet"), 0);
@@ -116,38 +112,35 @@ static void beowire_job_connect__on_one_host_no_network_is_used(void **state)
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
-static void beowire_job_connect__across_hosts_by_an_interface_that_is_up(void **state)
+TEST_AROUND(beowire_job_connect__across_hosts_by_an_interface_that_is_up, clean_environment, NULL)
 {
     struct other other = {.elsewhere = true};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     assert_int_equal(connect_to(&other, NULL, &endpoint, reason), 0);
     assert_int_equal(counter(endpoint, "lanes_udp"), 1);
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
 /** As machines that were resumed from one snapshot are. */
-static void beowire_job_connect__hosts_with_the_same_numbers_are_two(void **state)
+TEST_AROUND(beowire_job_connect__hosts_with_the_same_numbers_are_two, clean_environment, NULL)
 {
     struct other other = {.unseen = true};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     assert_int_equal(connect_to(&other, NULL, &endpoint, reason), 0);
     assert_int_equal(counter(endpoint, "lanes_udp"), 1);
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
-static void beowire_job_connect__as_the_environment_says(void **state)
+TEST_AROUND(beowire_job_connect__as_the_environment_says, clean_environment, NULL)
 {
     struct other other = {.elsewhere = false};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     assert_int_equal(setenv("BEOWIRE_INTERFACE", "end0", 1), 0);
     assert_int_equal(setenv("BEOWIRE_LANES", "udp", 1), 0);
     assert_int_equal(connect_to(&other, "udp", &endpoint, reason), 0);
@@ -156,26 +149,24 @@ static void beowire_job_connect__as_the_environment_says(void **state)
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
-static void beowire_job_connect__interface_that_is_not_there(void **state)
+TEST_AROUND(beowire_job_connect__interface_that_is_not_there, clean_environment, NULL)
 {
     struct other other = {.elsewhere = false};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     assert_int_equal(setenv("BEOWIRE_INTERFACE", "none0", 1), 0);
     assert_int_equal(connect_to(&other, "udp", &endpoint, reason), -ENODEV);
     assert_string_equal(reason, "none0: there is no such network interface");
 }
 
-static void beowire_job_connect__configuration_that_is_wrong(void **state)
+TEST_AROUND(beowire_job_connect__configuration_that_is_wrong, clean_environment, NULL)
 {
     struct beowire_job alone = {.size = 1};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_endpoint *endpoint = NULL;
     beowire_peer peer = 0;
 
-    (void)state;
     assert_int_equal(setenv("BEOWIRE_SETTINGS", "go_back_n=maybe", 1), 0);
     assert_int_equal(
         beowire_job_connect(&alone, NULL, &endpoint, &peer, reason, BEOWIRE_JOB_REASON_BYTES),
@@ -184,18 +175,17 @@ static void beowire_job_connect__configuration_that_is_wrong(void **state)
     assert_int_equal(beowire_job_connect(&alone, NULL, &endpoint, &peer, NULL, 0), -EBADMSG);
 }
 
-static void beowire_job_connect__process_that_no_lane_reaches(void **state)
+TEST_AROUND(beowire_job_connect__process_that_no_lane_reaches, clean_environment, NULL)
 {
     struct other other = {.elsewhere = false};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     assert_int_equal(connect_to(&other, "udp", &endpoint, reason), -EHOSTUNREACH);
     assert_string_equal(reason, "process 1: no lane of this endpoint reaches that address");
 }
 
-static void beowire_job_connect__bad_arguments(void **state)
+TEST(beowire_job_connect__bad_arguments)
 {
     struct other other = {.elsewhere = false};
     struct beowire_job job = {&launcher, &other, 0, 2, 0};
@@ -203,7 +193,6 @@ static void beowire_job_connect__bad_arguments(void **state)
     beowire_endpoint *endpoint = NULL;
     beowire_peer peers[2];
 
-    (void)state;
     options.size = 1;
     assert_int_equal(beowire_job_connect(&job, &options, &endpoint, peers, NULL, 0), -EINVAL);
     assert_int_equal(beowire_job_connect(NULL, NULL, &endpoint, peers, NULL, 0), -EINVAL);
@@ -213,22 +202,7 @@ static void beowire_job_connect__bad_arguments(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(beowire_job_connect__on_one_host_no_network_is_used,
-                               clean_environment),
-        cmocka_unit_test_setup(beowire_job_connect__across_hosts_by_an_interface_that_is_up,
-                               clean_environment),
-        cmocka_unit_test_setup(beowire_job_connect__hosts_with_the_same_numbers_are_two,
-                               clean_environment),
-        cmocka_unit_test_setup(beowire_job_connect__as_the_environment_says, clean_environment),
-        cmocka_unit_test_setup(beowire_job_connect__interface_that_is_not_there, clean_environment),
-        cmocka_unit_test_setup(beowire_job_connect__configuration_that_is_wrong, clean_environment),
-        cmocka_unit_test_setup(beowire_job_connect__process_that_no_lane_reaches,
-                               clean_environment),
-        cmocka_unit_test(beowire_job_connect__bad_arguments),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "job/hex.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void hex_read__what_hex_write_wrote(void **state)
+TEST(hex_read__what_hex_write_wrote)
 {
     uint8_t data[256];
     uint8_t read[256] = {0};
     char text[513];
 
-    (void)state;
     for (unsigned i = 0; i < sizeof data; i++) {
         data[i] = (uint8_t)(i * 7);
     }
@@ -24,11 +20,10 @@ static void hex_read__what_hex_write_wrote(void **state)
     assert_memory_equal(read, data, sizeof data);
 }
 
-static void hex_read__something_else(void **state)
+TEST(hex_read__something_else)
 {
     uint8_t read[2];
 
-    (void)state;
     assert_true(hex_read("00ff", read, 2));
     assert_false(hex_read("00f", read, 2));
     assert_false(hex_read("00fff", read, 2));
@@ -36,13 +31,4 @@ static void hex_read__something_else(void **state)
     assert_false(hex_read("00fg", read, 2));
     assert_false(hex_read("00FF", read, 2));
     assert_false(hex_read("0 ff", read, 2));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hex_read__what_hex_write_wrote),
-        cmocka_unit_test(hex_read__something_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

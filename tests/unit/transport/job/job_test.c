@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "job/job.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** A launcher of processes that all publish what this one does, but with their rank in front. */
 struct board {
@@ -70,13 +67,12 @@ static int clean_environment(void **state)
     return 0;
 }
 
-static void beowire_job_open__started_by_nobody(void **state)
+TEST_AROUND(beowire_job_open__started_by_nobody, clean_environment, NULL)
 {
     beowire_job *job = NULL;
     const char mine[4] = "abc";
     char all[4] = "";
 
-    (void)state;
     assert_int_equal(beowire_job_open(&job, NULL, 0), 0);
     assert_int_equal(beowire_job_rank(job), 0);
     assert_int_equal(beowire_job_size(job), 1);
@@ -86,12 +82,11 @@ static void beowire_job_open__started_by_nobody(void **state)
     beowire_job_close(NULL);
 }
 
-static void beowire_job_open__started_with_others_that_cannot_be_found(void **state)
+TEST_AROUND(beowire_job_open__started_with_others_that_cannot_be_found, clean_environment, NULL)
 {
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_job *job = NULL;
 
-    (void)state;
     assert_int_equal(setenv("SLURM_STEP_NUM_TASKS", "2", 1), 0);
     assert_int_equal(beowire_job_open(&job, reason, sizeof reason), -ENOTSUP);
     assert_non_null(strstr(reason, "srun --mpi=pmi2"));
@@ -101,14 +96,13 @@ static void beowire_job_open__started_with_others_that_cannot_be_found(void **st
     beowire_job_close(job);
 }
 
-static void beowire_job_open__launcher_is_asked_before_others(void **state)
+TEST_AROUND(beowire_job_open__launcher_is_asked_before_others, clean_environment, NULL)
 {
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_job *job = NULL;
     char number[12];
     int ends[2];
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     close(ends[1]);
     (void)snprintf(number, sizeof number, "%d", ends[0]);
@@ -122,14 +116,13 @@ static void beowire_job_open__launcher_is_asked_before_others(void **state)
     assert_int_equal(beowire_job_open(NULL, reason, sizeof reason), -EINVAL);
 }
 
-static void beowire_job_gather__in_the_order_of_ranks(void **state)
+TEST(beowire_job_gather__in_the_order_of_ranks)
 {
     struct board board = {.status = 0};
     beowire_job *job = calloc(1, sizeof *job);
     const uint8_t mine[3] = {2, 0xab, 0xcd};
     uint8_t all[4][3];
 
-    (void)state;
     assert_non_null(job);
     *job = (struct beowire_job){&launcher, &board, 2, 4, 0};
     for (unsigned round = 0; round < 2; round++) {
@@ -147,7 +140,7 @@ static void beowire_job_gather__in_the_order_of_ranks(void **state)
     assert_int_equal(board.published, 1000);
 }
 
-static void beowire_job_gather__refused(void **state)
+TEST(beowire_job_gather__refused)
 {
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     struct board board = {.status = -ECONNRESET};
@@ -155,7 +148,6 @@ static void beowire_job_gather__refused(void **state)
     uint8_t mine[BEOWIRE_JOB_BYTES_MAX + 1] = {0};
     uint8_t all[2 * sizeof mine];
 
-    (void)state;
     assert_int_equal(beowire_job_gather(&job, mine, sizeof mine, all, NULL, 0), -EINVAL);
     assert_int_equal(beowire_job_gather(&job, NULL, 1, all, NULL, 0), -EINVAL);
     assert_int_equal(beowire_job_gather(&job, mine, 1, NULL, NULL, 0), -EINVAL);
@@ -176,7 +168,7 @@ static int look_up_shorter(void *context, uint32_t rank, const char *key,
     return 0;
 }
 
-static void beowire_job_gather__of_different_lengths(void **state)
+TEST(beowire_job_gather__of_different_lengths)
 {
     static const struct job_launcher shorter = {publish, look_up_shorter, close_board};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
@@ -184,22 +176,6 @@ static void beowire_job_gather__of_different_lengths(void **state)
     struct beowire_job job = {&shorter, &board, 0, 2, 0};
     uint8_t all[2][2];
 
-    (void)state;
     assert_int_equal(beowire_job_gather(&job, "a", 2, all, reason, sizeof reason), -EPROTO);
     assert_string_equal(reason, "process 0 contributed another number of bytes");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(beowire_job_open__started_by_nobody, clean_environment),
-        cmocka_unit_test_setup(beowire_job_open__started_with_others_that_cannot_be_found,
-                               clean_environment),
-        cmocka_unit_test_setup(beowire_job_open__launcher_is_asked_before_others,
-                               clean_environment),
-        cmocka_unit_test(beowire_job_gather__in_the_order_of_ranks),
-        cmocka_unit_test(beowire_job_gather__refused),
-        cmocka_unit_test(beowire_job_gather__of_different_lengths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

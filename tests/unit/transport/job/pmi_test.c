@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "job/pmi.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** What a launcher is asked, and what it answers; it hangs up after the last. */
 struct line {
@@ -87,7 +84,7 @@ static void end(struct server *server)
         "cmd=finalize\n", "cmd=finalize_ack\n"                                                     \
     }
 
-static void pmi_open__publishes_and_looks_up(void **state)
+TEST(pmi_open__publishes_and_looks_up)
 {
     static const struct line lines[] = {
         GREETED,
@@ -102,7 +99,6 @@ static void pmi_open__publishes_and_looks_up(void **state)
     char value[JOB_VALUE_BYTES];
     struct server server;
 
-    (void)state;
     start(&server, lines);
     assert_true(pmi_is_present());
     assert_int_equal(pmi_open(&job, reason), 0);
@@ -128,7 +124,7 @@ static int refusal(const struct line *lines, char text[BEOWIRE_JOB_REASON_BYTES]
     return status;
 }
 
-static void pmi_open__launcher_that_refuses(void **state)
+TEST(pmi_open__launcher_that_refuses)
 {
     static const struct line refused[] = {{INIT, "cmd=response_to_init rc=-1\n"}, {NULL, NULL}};
     static const struct line other[] = {{INIT, "220 mail.example ESMTP\n"}, {NULL, NULL}};
@@ -138,7 +134,6 @@ static void pmi_open__launcher_that_refuses(void **state)
     static const struct line gone[] = {{INIT, ""}, {NULL, NULL}};
     char text[BEOWIRE_JOB_REASON_BYTES] = "";
 
-    (void)state;
     assert_int_equal(refusal(refused, text), -EPROTO);
     assert_non_null(strstr(text, "rc=-1"));
     assert_int_equal(refusal(other, text), -EPROTO);
@@ -149,23 +144,21 @@ static void pmi_open__launcher_that_refuses(void **state)
     assert_non_null(strstr(text, "has gone"));
 }
 
-static void pmi_open__answer_without_end(void **state)
+TEST(pmi_open__answer_without_end)
 {
     static char endless[3000];
     const struct line lines[] = {{INIT, endless}, {NULL, NULL}};
     char text[BEOWIRE_JOB_REASON_BYTES] = "";
 
-    (void)state;
     memset(endless, 'x', sizeof endless - 1);
     assert_int_equal(refusal(lines, text), -EPROTO);
     assert_non_null(strstr(text, "too long"));
 }
 
-static void pmi_open__environment_that_is_not_of_a_job(void **state)
+TEST(pmi_open__environment_that_is_not_of_a_job)
 {
     struct beowire_job job = {0};
 
-    (void)state;
     assert_int_equal(setenv("PMI_RANK", "3", 1), 0);
     assert_int_equal(setenv("PMI_SIZE", "3", 1), 0);
     assert_int_equal(pmi_open(&job, (struct reason){0}), -EPROTO);
@@ -175,12 +168,11 @@ static void pmi_open__environment_that_is_not_of_a_job(void **state)
     assert_int_equal(pmi_open(&job, (struct reason){0}), -EPROTO);
 }
 
-static void pmi_is_present__number_that_means_nothing(void **state)
+TEST(pmi_is_present__number_that_means_nothing)
 {
     int ends[2];
     char number[12];
 
-    (void)state;
     assert_int_equal(setenv("PMI_FD", "9999", 1), 0);
     assert_false(pmi_is_present());
     assert_int_equal(setenv("PMI_FD", "", 1), 0);
@@ -195,7 +187,7 @@ static void pmi_is_present__number_that_means_nothing(void **state)
     assert_false(pmi_is_present());
 }
 
-static void pmi_open__by_a_path(void **state)
+TEST(pmi_open__by_a_path)
 {
     static const struct line lines[] = {GREETED, GOODBYE, {NULL, NULL}};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -204,7 +196,6 @@ static void pmi_open__by_a_path(void **state)
     struct beowire_job job = {0};
     struct server server;
 
-    (void)state;
     assert_non_null(mkdtemp(directory));
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/job", directory);
     assert_int_equal(unsetenv("PMI_FD"), 0);
@@ -226,17 +217,4 @@ static void pmi_open__by_a_path(void **state)
     assert_int_equal(unlink(address.sun_path), 0);
     assert_int_equal(rmdir(directory), 0);
     assert_int_equal(unsetenv("BEOWIRE_JOB_SOCKET"), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pmi_open__publishes_and_looks_up),
-        cmocka_unit_test(pmi_open__launcher_that_refuses),
-        cmocka_unit_test(pmi_open__answer_without_end),
-        cmocka_unit_test(pmi_open__environment_that_is_not_of_a_job),
-        cmocka_unit_test(pmi_is_present__number_that_means_nothing),
-        cmocka_unit_test(pmi_open__by_a_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

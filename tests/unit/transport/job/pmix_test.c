@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PMIX_LIBRARY in the environment names what pmix_library.c became. */
 #include "job/pmix.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** Has the program more rights than its user? */
 static bool is_privileged;
@@ -39,9 +36,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void pmix_is_present__names_a_process_of_a_job(void **state)
+TEST_AROUND(pmix_is_present__names_a_process_of_a_job, prepare, NULL)
 {
-    (void)state;
     assert_int_equal(unsetenv("PMIX_RANK"), 0);
     assert_int_equal(setenv("PMIX_NAMESPACE", "job", 1), 0);
     assert_false(pmix_is_present());
@@ -49,13 +45,12 @@ static void pmix_is_present__names_a_process_of_a_job(void **state)
     assert_true(pmix_is_present());
 }
 
-static void pmix_open__publishes_and_looks_up(void **state)
+TEST_AROUND(pmix_open__publishes_and_looks_up, prepare, NULL)
 {
     struct beowire_job job = {0};
     struct reason reason = {0};
     char value[JOB_VALUE_BYTES];
 
-    (void)state;
     assert_int_equal(pmix_open(&job, reason), 0);
     assert_int_equal(job.rank, 2);
     assert_int_equal(job.size, 3);
@@ -65,13 +60,12 @@ static void pmix_open__publishes_and_looks_up(void **state)
     job.launcher->close(job.context);
 }
 
-static void pmix_open__library_that_is_no_pmix(void **state)
+TEST_AROUND(pmix_open__library_that_is_no_pmix, prepare, NULL)
 {
     char text[BEOWIRE_JOB_REASON_BYTES] = "";
     struct reason reason = {text, sizeof text};
     struct beowire_job job = {0};
 
-    (void)state;
     assert_int_equal(setenv("BEOWIRE_PMIX", "/nonexistent/libpmix.so", 1), 0);
     assert_int_equal(pmix_open(&job, reason), -ELIBACC);
     assert_non_null(strstr(text, "install libpmix2"));
@@ -81,7 +75,7 @@ static void pmix_open__library_that_is_no_pmix(void **state)
     assert_null(job.launcher);
 }
 
-static void pmix_open__library_in_the_working_directory(void **state)
+TEST_AROUND(pmix_open__library_in_the_working_directory, prepare, NULL)
 {
     char here[] = "/tmp/beowire-pmix-XXXXXX";
     char text[BEOWIRE_JOB_REASON_BYTES] = "";
@@ -91,7 +85,6 @@ static void pmix_open__library_in_the_working_directory(void **state)
     struct beowire_job job = {0};
     const char *library = getenv("BEOWIRE_PMIX"); /* as prepare() has set it */
 
-    (void)state;
     assert_non_null(library);
     if (library == NULL) {
         return; /* the assertion above has ended this; the linter does not know */
@@ -119,14 +112,13 @@ static void pmix_open__library_in_the_working_directory(void **state)
     assert_int_equal(ending, 0);
 }
 
-static void pmix_open__library_of_the_user_in_a_privileged_program(void **state)
+TEST_AROUND(pmix_open__library_of_the_user_in_a_privileged_program, prepare, NULL)
 {
     char said[BEOWIRE_JOB_REASON_BYTES] = "";
     struct reason reason = {said, sizeof said};
     struct beowire_job job = {0};
     int ending = -1;
 
-    (void)state;
     assert_int_equal(setenv("FAIL", "PMIx_Init", 1), 0); /* then the test's library says so */
     pid_t child = fork(); /* the system's library, if there is one, leaves things behind */
     if (child == 0) {
@@ -138,13 +130,12 @@ static void pmix_open__library_of_the_user_in_a_privileged_program(void **state)
     assert_int_equal(ending, 0);
 }
 
-static void pmix_open__launcher_that_refuses(void **state)
+TEST_AROUND(pmix_open__launcher_that_refuses, prepare, NULL)
 {
     char text[BEOWIRE_JOB_REASON_BYTES] = "";
     struct reason reason = {text, sizeof text};
     struct beowire_job job = {0};
 
-    (void)state;
     assert_int_equal(setenv("FAIL", "PMIx_Init", 1), 0);
     assert_int_equal(pmix_open(&job, reason), -EPROTO);
     assert_string_equal(text, "PMIx_Init: NOT-FOUND (-1)");
@@ -157,7 +148,7 @@ static void pmix_open__launcher_that_refuses(void **state)
     assert_null(job.launcher);
 }
 
-static void pmix_publish__calls_that_fail(void **state)
+TEST_AROUND(pmix_publish__calls_that_fail, prepare, NULL)
 {
     static const char *const calls[] = {"PMIx_Put", "PMIx_Commit", "PMIx_Fence"};
     char text[BEOWIRE_JOB_REASON_BYTES] = "";
@@ -165,7 +156,6 @@ static void pmix_publish__calls_that_fail(void **state)
     struct beowire_job job = {0};
     char value[JOB_VALUE_BYTES];
 
-    (void)state;
     assert_int_equal(pmix_open(&job, reason), 0);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         assert_int_equal(setenv("FAIL", calls[i], 1), 0);
@@ -180,18 +170,4 @@ static void pmix_publish__calls_that_fail(void **state)
     assert_int_equal(job.launcher->look_up(job.context, 0, "key", value, reason), -EPROTO);
     assert_non_null(strstr(text, "something else"));
     job.launcher->close(job.context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(pmix_is_present__names_a_process_of_a_job, prepare),
-        cmocka_unit_test_setup(pmix_open__publishes_and_looks_up, prepare),
-        cmocka_unit_test_setup(pmix_open__library_that_is_no_pmix, prepare),
-        cmocka_unit_test_setup(pmix_open__library_in_the_working_directory, prepare),
-        cmocka_unit_test_setup(pmix_open__library_of_the_user_in_a_privileged_program, prepare),
-        cmocka_unit_test_setup(pmix_open__launcher_that_refuses, prepare),
-        cmocka_unit_test_setup(pmix_publish__calls_that_fail, prepare),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/copy.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define BYTES_MAX (3 * COPY_PAGE_BYTES)
 #define MARK 0xA5
@@ -43,6 +40,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
+
 /** Copies, and looks at each byte that is there afterwards. */
 static void check(struct fixture *fixture, size_t to, size_t from, size_t bytes)
 {
@@ -57,7 +56,7 @@ static void check(struct fixture *fixture, size_t to, size_t from, size_t bytes)
     }
 }
 
-static void copy_bytes__of_each_length(void **state)
+TEST_AROUND(copy_bytes__of_each_length, setup, teardown)
 {
     static const size_t lengths[] = {
         0,    1,    15,   63,   64,   65,        1023, 1024, COPY_STRING_BYTES_MIN - 1,
@@ -70,7 +69,7 @@ static void copy_bytes__of_each_length(void **state)
     }
 }
 
-static void copy_bytes__from_and_to_each_place(void **state)
+TEST_AROUND(copy_bytes__from_and_to_each_place, setup, teardown)
 {
     for (size_t to = 0; to < 80; to += 3) {
         for (size_t from = 0; from < 80; from += 7) {
@@ -79,9 +78,8 @@ static void copy_bytes__from_and_to_each_place(void **state)
     }
 }
 
-static void copy_is_slow__a_little_further_in_its_page(void **state)
+FIXTURE_TEST(copy_is_slow__a_little_further_in_its_page)
 {
-    const struct fixture *fixture = *state;
     const uint8_t *page = fixture->source + COPY_PAGE_BYTES;
 
     assert_false(copy_is_slow(fixture->target, page));
@@ -93,16 +91,4 @@ static void copy_is_slow__a_little_further_in_its_page(void **state)
     /* Also across the end of a page. */
     assert_true(copy_is_slow(fixture->target + COPY_PAGE_BYTES + 4, page - 4));
     assert_false(copy_is_slow(fixture->target + COPY_PAGE_BYTES - 4, page + 4));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(copy_bytes__of_each_length, setup, teardown),
-        cmocka_unit_test_setup_teardown(copy_bytes__from_and_to_each_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(copy_is_slow__a_little_further_in_its_page, setup,
-                                        teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

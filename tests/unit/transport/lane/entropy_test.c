@@ -26,37 +26,23 @@ static bool is_said(void)
     return entropy_fill(room, sizeof room) == -EACCES;
 }
 
-static void entropy_fill__all_of_it(void **state)
+TEST(entropy_fill__all_of_it)
 {
-    (void)state;
     assert_true(are_random());
 }
 
-static void entropy_fill__without_getrandom(void **state)
+TEST(entropy_fill__without_getrandom)
 {
     const struct refused old = {SYS_getrandom, ENOSYS, 0, 0};
     const struct refused sandbox = {SYS_getrandom, EPERM, 0, 0};
 
-    (void)state;
     assert_true_without(&old, 1, are_random);
     assert_true_without(&sandbox, 1, are_random);
 }
 
-static void entropy_fill__says_that_there_is_none(void **state)
+TEST(entropy_fill__says_that_there_is_none)
 {
     const struct refused both[] = {{SYS_getrandom, ENOSYS, 0, 0}, {SYS_openat, EACCES, 0, 0}};
 
-    (void)state;
     assert_true_without(both, 2, is_said);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entropy_fill__all_of_it),
-        cmocka_unit_test(entropy_fill__without_getrandom),
-        cmocka_unit_test(entropy_fill__says_that_there_is_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

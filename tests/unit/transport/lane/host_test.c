@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/host.h"
+#include "unit/test.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** What another process sees, after `unshared` (flags of unshare(2)). */
 static uint64_t seen_by_child(int unshared)
@@ -34,47 +31,33 @@ static uint64_t seen_by_child(int unshared)
     return identity;
 }
 
-static void host_identity__same_for_processes_of_one_namespace(void **state)
+TEST(host_identity__same_for_processes_of_one_namespace)
 {
     uint64_t identity = 0;
 
-    (void)state;
     assert_int_equal(host_identity(&identity), 0);
     assert_int_not_equal(identity, 0);
     assert_int_equal(seen_by_child(0), identity);
 }
 
-static void host_identity__another_network_namespace_is_another_host(void **state)
+TEST(host_identity__another_network_namespace_is_another_host)
 {
     uint64_t identity = 0;
 
-    (void)state;
     assert_int_equal(host_identity(&identity), 0);
     /* Whoever is not root has to be root of a namespace first. */
     int flags = geteuid() == 0 ? CLONE_NEWNET : CLONE_NEWUSER | CLONE_NEWNET;
     assert_int_not_equal(seen_by_child(flags), identity);
 }
 
-static void host_sees__a_mark_of_this_host_as_long_as_it_lasts(void **state)
+TEST(host_sees__a_mark_of_this_host_as_long_as_it_lasts)
 {
     uint64_t mark = 0;
     int lasts = host_mark(&mark);
 
-    (void)state;
     assert_true(lasts >= 0);
     assert_true(host_sees(mark));
     assert_false(host_sees(mark + 1));
     close(lasts);
     assert_false(host_sees(mark));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_identity__same_for_processes_of_one_namespace),
-        cmocka_unit_test(host_identity__another_network_namespace_is_another_host),
-        cmocka_unit_test(host_sees__a_mark_of_this_host_as_long_as_it_lasts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,9 +80,8 @@ static bool is_said(void)
     return interfaces_open(&found) == -EPERM && found.all == NULL;
 }
 
-static void interfaces_open__without_netlink_the_same(void **state)
+TEST(interfaces_open__without_netlink_the_same)
 {
-    (void)state;
     assert_int_equal(interfaces_open(&expected), 0);
     assert_true(expected.by_netlink);
     assert_true(count_of(&expected) >= 6); /* lo and a pair, each with an address */
@@ -90,22 +89,16 @@ static void interfaces_open__without_netlink_the_same(void **state)
     interfaces_close(&expected);
 }
 
-static void interfaces_open__says_that_it_cannot(void **state)
+TEST(interfaces_open__says_that_it_cannot)
 {
     const struct refused all[] = {netlink, {SYS_ioctl, EPERM, 0, 0}};
 
-    (void)state;
     assert_true_without(all, 2, is_said);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interfaces_open__without_netlink_the_same),
-        cmocka_unit_test(interfaces_open__says_that_it_cannot),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

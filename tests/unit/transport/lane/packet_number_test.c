@@ -3,19 +3,16 @@
 #include "lane/packet/packet_number.h"
 
 #include "namespace.h"
+#include "unit/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ETHERTYPE 0x88B5
 
@@ -31,12 +28,11 @@ static int bound(const char *interface, uint16_t ethertype)
     return made;
 }
 
-static void packet_number_reserve__any_that_is_free(void **state)
+TEST(packet_number_reserve__any_that_is_free)
 {
     const int sockets[] = {bound("end0", ETHERTYPE), bound("end0", ETHERTYPE)};
     uint16_t numbers[2] = {0, 0};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(packet_number_reserve(sockets[i], &numbers[i]), 0);
         assert_int_not_equal(numbers[i], 0);
@@ -46,12 +42,11 @@ static void packet_number_reserve__any_that_is_free(void **state)
     close(sockets[1]);
 }
 
-static void packet_number_reserve__taken_until_the_socket_is_closed(void **state)
+TEST(packet_number_reserve__taken_until_the_socket_is_closed)
 {
     int first = bound("end0", ETHERTYPE);
     uint16_t number = 4711;
 
-    (void)state;
     assert_int_equal(packet_number_reserve(first, &number), 0);
     const int others[] = {bound("end0", ETHERTYPE), bound("end1", ETHERTYPE),
                           bound("end0", ETHERTYPE + 1), bound("lo", ETHERTYPE)};
@@ -67,14 +62,13 @@ static void packet_number_reserve__taken_until_the_socket_is_closed(void **state
 }
 
 /** Where groups are joined by whoever names them, as programs that share the load do. */
-static void packet_number_reserve__no_other_program_joins_it(void **state)
+TEST(packet_number_reserve__no_other_program_joins_it)
 {
     int ours = bound("end0", ETHERTYPE);
     int other = bound("end0", ETHERTYPE);
     int third = bound("end0", ETHERTYPE);
     uint16_t number = 99;
 
-    (void)state;
     int group = PACKET_FANOUT_CPU << 16 | 99;
     assert_int_equal(setsockopt(other, SOL_PACKET, PACKET_FANOUT, &group, sizeof group), 0);
     assert_int_equal(packet_number_reserve(ours, &number), -EADDRINUSE);
@@ -87,25 +81,23 @@ static void packet_number_reserve__no_other_program_joins_it(void **state)
     close(third);
 }
 
-static void packet_number_reserve__not_bound(void **state)
+TEST(packet_number_reserve__not_bound)
 {
     int made = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     uint16_t any = 0;
 
-    (void)state;
     assert_int_equal(packet_number_reserve(made, &any), -EADDRINUSE);
     assert_int_equal(any, 0);
     close(made);
 }
 
-static void packet_number_by_kernel__nobody_elses(void **state)
+TEST(packet_number_by_kernel__nobody_elses)
 {
     const int sockets[] = {bound("end0", ETHERTYPE), bound("end0", ETHERTYPE),
                            bound("end0", ETHERTYPE)};
     int first = packet_number_by_kernel(sockets[0]);
     int second = packet_number_by_kernel(sockets[1]);
 
-    (void)state;
     assert_true(first >= 0 && first <= UINT16_MAX);
     assert_true(second >= 0 && second <= UINT16_MAX);
     assert_int_not_equal(first, second);
@@ -118,15 +110,7 @@ static void packet_number_by_kernel__nobody_elses(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packet_number_reserve__any_that_is_free),
-        cmocka_unit_test(packet_number_reserve__taken_until_the_socket_is_closed),
-        cmocka_unit_test(packet_number_reserve__no_other_program_joins_it),
-        cmocka_unit_test(packet_number_reserve__not_bound),
-        cmocka_unit_test(packet_number_by_kernel__nobody_elses),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -9,18 +9,15 @@
 #include "lane/packet/packet.h"
 #include "lanes.h"
 #include "tuning.h"
+#include "unit/test.h"
 
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ETHERTYPE 0x88B5
 #define PATIENCE_NS UINT64_C(10000000000)

@@ -7,21 +7,18 @@
 #include "namespace.h"
 #include "packet_pair.h"
 #include "tuning.h"
+#include "unit/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct lane *open_lane(const char *interface, uint16_t endpoint)
 {
@@ -33,13 +30,12 @@ static struct lane *open_lane(const char *interface, uint16_t endpoint)
     return lane;
 }
 
-static void packet_lane__frames_arrive_whole_and_in_order(void **state)
+TEST(packet_lane__frames_arrive_whole_and_in_order)
 {
     struct lane *a = open_lane("end0", 1);
     struct lane *b = open_lane("end1", 2);
     uint32_t bytes = 0;
 
-    (void)state;
     assert_int_equal(a->frame_bytes, 1500);
     assert_int_equal(send_frames(a, b, 2, 20, 1, 0), 20);
     assert_int_equal(send_frames(a, b, 2, 1, 21, 1500 - HEAD_BYTES), 1);
@@ -53,13 +49,12 @@ static void packet_lane__frames_arrive_whole_and_in_order(void **state)
     close_lane(b);
 }
 
-static void packet_lane__says_who_sent(void **state)
+TEST(packet_lane__says_who_sent)
 {
     struct lane *a = open_lane("end0", 1);
     struct lane *b = open_lane("end1", 2);
     struct lane_incoming incoming[2];
 
-    (void)state;
     assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 1);
     const struct lane_address from = mac_of(a);
     assert_int_equal(wait_for(b, PATIENCE_NS), 1);
@@ -70,12 +65,11 @@ static void packet_lane__says_who_sent(void **state)
     close_lane(b);
 }
 
-static void packet_lane__goes_round_its_ring(void **state)
+TEST(packet_lane__goes_round_its_ring)
 {
     struct lane *a = open_lane("end0", 1);
     struct lane *b = open_lane("end1", 2);
 
-    (void)state;
     for (unsigned i = 0; i < 3 * MESSAGE_CHUNKS; i += 8) {
         assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, 100), 8);
         for (unsigned j = 0; j < 8; j++) {
@@ -88,7 +82,7 @@ static void packet_lane__goes_round_its_ring(void **state)
     close_lane(b);
 }
 
-static void packet_lane__counts_what_did_not_fit_its_ring(void **state)
+TEST(packet_lane__counts_what_did_not_fit_its_ring)
 {
     struct lane *a = open_lane("end0", 1);
     struct lane *b = open_lane("end1", 2);
@@ -96,7 +90,6 @@ static void packet_lane__counts_what_did_not_fit_its_ring(void **state)
     unsigned taken = 0;
     unsigned arrived = 0;
 
-    (void)state;
     for (unsigned i = 0; i < sent; i += 16) {
         taken += send_frames(a, b, 2, 16, (uint8_t)i, 100);
     }
@@ -110,13 +103,12 @@ static void packet_lane__counts_what_did_not_fit_its_ring(void **state)
     close_lane(b);
 }
 
-static void packet_lane__gets_only_frames_for_its_endpoint(void **state)
+TEST(packet_lane__gets_only_frames_for_its_endpoint)
 {
     struct lane *a = open_lane("end0", 1);
     struct lane *b = open_lane("end1", 0x0102);
     struct lane *other = open_lane("end1", 0x0201);
 
-    (void)state;
     assert_int_equal(send_frames(a, b, 0x0103, 1, 1, 0), 1);
     assert_int_equal(send_frames(a, b, 0x0201, 1, 2, 0), 1);
     assert_int_equal(send_frames(a, b, 0x0102, 1, 3, 0), 1);
@@ -128,14 +120,13 @@ static void packet_lane__gets_only_frames_for_its_endpoint(void **state)
     close_lane(other);
 }
 
-static void packet_lane__gets_only_frames_for_its_host(void **state)
+TEST(packet_lane__gets_only_frames_for_its_host)
 {
     struct lane *a = open_lane("end0", 1);
     struct lane *b = open_lane("end1", 2);
     const struct lane_address elsewhere = {{0x02, 0xFE, 1, 2, 3, 4}};
     const struct lane_address everywhere = {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
 
-    (void)state;
     assert_int_equal(send_frames_to(a, elsewhere, 2, 1, 1, 0), 1);
     assert_int_equal(send_frames_to(a, everywhere, 2, 1, 2, 0), 1);
     assert_int_equal(send_frames(a, b, 2, 1, 3, 0), 1);
@@ -144,23 +135,21 @@ static void packet_lane__gets_only_frames_for_its_host(void **state)
     close_lane(b);
 }
 
-static void packet_lane__wait_ends_when_the_time_is_over(void **state)
+TEST(packet_lane__wait_ends_when_the_time_is_over)
 {
     struct lane *a = open_lane("end0", 1);
 
-    (void)state;
     assert_int_equal(wait_for(a, 0), 0);
     assert_int_equal(wait_for(a, 1000000), 0);
     close_lane(a);
 }
 
-static void packet_lane__reaches_who_is_at_another_mac(void **state)
+TEST(packet_lane__reaches_who_is_at_another_mac)
 {
     struct lane *a = open_lane("end0", 1);
     struct address_layout layout = {.rails = 1, .ethertype = to_le16(ETHERTYPE)};
     struct lane_address to;
 
-    (void)state;
     assert_int_equal(a->operations->reach(a, &layout, &to), -EHOSTUNREACH); /* it has no MAC */
     layout.rail[0].mac[5] = 7;
     assert_int_equal(a->operations->reach(a, &layout, &to), 0);
@@ -176,23 +165,21 @@ static void packet_lane__reaches_who_is_at_another_mac(void **state)
     close_lane(a);
 }
 
-static void packet_lane_open__no_such_interface(void **state)
+TEST(packet_lane_open__no_such_interface)
 {
     struct packet_lane_options options = {.interface = "nowhere0", .ethertype = ETHERTYPE};
     struct lane *lane = NULL;
 
-    (void)state;
     assert_int_equal(packet_lane_open(&options, &lane), -ENODEV);
     options.interface = "a-name-that-is-longer-than-any";
     assert_int_equal(packet_lane_open(&options, &lane), -ENODEV);
 }
 
-static void packet_lane_open__interface_is_down(void **state)
+TEST(packet_lane_open__interface_is_down)
 {
     struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
     struct lane *lane = NULL;
 
-    (void)state;
     set_interface("end0", SIOCSIFFLAGS, 0);
     assert_int_equal(packet_lane_open(&options, &lane), -ENETDOWN);
     set_interface("end0", SIOCSIFFLAGS, IFF_UP);
@@ -200,13 +187,12 @@ static void packet_lane_open__interface_is_down(void **state)
 
 /** Whoever has a lane that is a part of his own takes it down in any case: what others have opened
  *  since stays open. */
-static void packet_set_up__after_a_failure_nothing_is_closed_twice(void **state)
+TEST(packet_set_up__after_a_failure_nothing_is_closed_twice)
 {
     struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
     struct packet_lane packet = {.socket = -1, .holder = -1};
     int others[2];
 
-    (void)state;
     set_interface("end0", SIOCSIFFLAGS, 0);
     assert_int_equal(packet_set_up(&packet, &options), -ENETDOWN);
     set_interface("end0", SIOCSIFFLAGS, IFF_UP);
@@ -217,12 +203,11 @@ static void packet_set_up__after_a_failure_nothing_is_closed_twice(void **state)
     }
 }
 
-static void packet_lane_open__mtu_decides_the_longest_frame(void **state)
+TEST(packet_lane_open__mtu_decides_the_longest_frame)
 {
     struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
     struct lane *lane = NULL;
 
-    (void)state;
     set_interface("end0", SIOCSIFMTU, 9000);
     assert_int_equal(packet_lane_open(&options, &lane), 0);
     assert_int_equal(lane->frame_bytes, 9000);
@@ -236,11 +221,10 @@ static void packet_lane_open__mtu_decides_the_longest_frame(void **state)
     set_interface("end0", SIOCSIFMTU, 1500);
 }
 
-static void packet_lane__jumbo_frames_go_round_the_ring(void **state)
+TEST(packet_lane__jumbo_frames_go_round_the_ring)
 {
     uint32_t bytes = 0;
 
-    (void)state;
     set_interface("end0", SIOCSIFMTU, 9000);
     set_interface("end1", SIOCSIFMTU, 9000);
     struct lane *a = open_lane("end0", 1);
@@ -261,13 +245,12 @@ static void packet_lane__jumbo_frames_go_round_the_ring(void **state)
     set_interface("end1", SIOCSIFMTU, 1500);
 }
 
-static void packet_lane__over_loopback_frames_are_as_long_as_their_length_field(void **state)
+TEST(packet_lane__over_loopback_frames_are_as_long_as_their_length_field)
 {
     struct lane *a = open_lane("lo", 1);
     struct lane *b = open_lane("lo", 2);
     uint32_t bytes = 0;
 
-    (void)state;
     assert_int_equal(a->frame_bytes, UINT16_MAX);
     assert_int_equal(send_frames(a, b, 2, 1, 5, UINT16_MAX - HEAD_BYTES), 1);
     assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), 5);
@@ -278,9 +261,8 @@ static void packet_lane__over_loopback_frames_are_as_long_as_their_length_field(
 
 /** And back. What still fits goes; what does not is refused, and the lane says from which length.
  */
-static void packet_lane__mtu_is_lowered(void **state)
+TEST(packet_lane__mtu_is_lowered)
 {
-    (void)state;
     set_interface("end0", SIOCSIFMTU, 9000);
     set_interface("end1", SIOCSIFMTU, 9000);
     struct lane *a = open_lane("end0", 1);
@@ -303,12 +285,11 @@ static void packet_lane__mtu_is_lowered(void **state)
     set_interface("end1", SIOCSIFMTU, 1500);
 }
 
-static void packet_lane__interface_goes_down(void **state)
+TEST(packet_lane__interface_goes_down)
 {
     struct lane *a = open_lane("end0", 1);
     struct lane *b = open_lane("end1", 2);
 
-    (void)state;
     assert_int_equal(a->operations->status(a), 0);
     set_interface("end0", SIOCSIFFLAGS, 0);
     assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 0);
@@ -327,7 +308,7 @@ static void packet_lane__interface_goes_down(void **state)
 }
 
 /** Whoever shares the wire may send what we never would. */
-static void packet_lane__a_frame_longer_than_ours(void **state)
+TEST(packet_lane__a_frame_longer_than_ours)
 {
     struct lane *b = open_lane("end1", 2);
     uint8_t raw[ETH_HLEN + 3000] = {0};
@@ -336,7 +317,6 @@ static void packet_lane__a_frame_longer_than_ours(void **state)
     uint32_t bytes = 0;
     unsigned cut_short = 0;
 
-    (void)state;
     set_interface("end0", SIOCSIFMTU, 4000);
     set_interface("end1", SIOCSIFMTU, 4000);
     int sender = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -370,27 +350,7 @@ static void packet_lane__a_frame_longer_than_ours(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packet_lane__frames_arrive_whole_and_in_order),
-        cmocka_unit_test(packet_lane__says_who_sent),
-        cmocka_unit_test(packet_lane__goes_round_its_ring),
-        cmocka_unit_test(packet_lane__counts_what_did_not_fit_its_ring),
-        cmocka_unit_test(packet_lane__gets_only_frames_for_its_endpoint),
-        cmocka_unit_test(packet_lane__gets_only_frames_for_its_host),
-        cmocka_unit_test(packet_lane__wait_ends_when_the_time_is_over),
-        cmocka_unit_test(packet_lane__reaches_who_is_at_another_mac),
-        cmocka_unit_test(packet_lane_open__no_such_interface),
-        cmocka_unit_test(packet_lane_open__interface_is_down),
-        cmocka_unit_test(packet_set_up__after_a_failure_nothing_is_closed_twice),
-        cmocka_unit_test(packet_lane_open__mtu_decides_the_longest_frame),
-        cmocka_unit_test(packet_lane__jumbo_frames_go_round_the_ring),
-        cmocka_unit_test(packet_lane__over_loopback_frames_are_as_long_as_their_length_field),
-        cmocka_unit_test(packet_lane__a_frame_longer_than_ours),
-        cmocka_unit_test(packet_lane__mtu_is_lowered),
-        cmocka_unit_test(packet_lane__interface_goes_down),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

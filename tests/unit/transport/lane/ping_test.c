@@ -56,36 +56,32 @@ static void ask_for_both(void)
     close_pair(&pair);
 }
 
-static void ping__over_a_raw_socket(void **state)
+TEST(ping__over_a_raw_socket)
 {
-    (void)state;
     let_ping(false);
     ask_for_both();
 }
 
-static void ping__over_a_ping_socket(void **state)
+TEST(ping__over_a_ping_socket)
 {
-    (void)state;
     let_ping(true);
     ask_for_both();
     let_ping(false);
 }
 
-static void ping__over_ipv6(void **state)
+TEST(ping__over_ipv6)
 {
-    (void)state;
     switch_to_ipv6(true);
     ask_for_both();
     switch_to_ipv6(false);
 }
 
 /** A process of the other host does not answer for it. */
-static void ping__nobody_runs_there(void **state)
+TEST(ping__nobody_runs_there)
 {
     struct udp_pair pair = open_pair();
     struct lane_loss lost;
 
-    (void)state;
     close_lane(pair.b);
     assert_int_equal(ask(&pair, false), LANE_HOST_ANSWERS);
     add_frame(&outbox, DATA, 1, 0, 100);
@@ -94,37 +90,6 @@ static void ping__nobody_runs_there(void **state)
     assert_true(pair.a->operations->lost(pair.a, &lost));
     assert_memory_equal(&lost.address, &pair.at_b, sizeof lost.address);
     close_lane(pair.a);
-}
-
-/** Who may not send an echo is vouched for even if it does not ask for that. */
-static void ping__without_privilege(void **state)
-{
-    (void)state;
-    int status = 0;
-    pid_t child = fork();
-
-    if (child == 0) {
-        if (setgroups(0, NULL) != 0 || setresgid(65534, 65534, 65534) != 0 ||
-            setresuid(65534, 65534, 65534) != 0) {
-            _exit(3);
-        }
-        struct udp_lane_options options = {.interface = "end0"};
-        struct lane *lane = NULL;
-        uint32_t mark = 0;
-        struct udp_pair *pair = *state;
-        if (udp_lane_open(&options, &lane) != 0 ||
-            lane->operations->ask_host(lane, &pair->at_b, MARK, false) != LANE_HOST_ASKED) {
-            _exit(4);
-        }
-        enum lane_host answer = LANE_HOST_ASKED;
-        while (answer == LANE_HOST_ASKED) {
-            (void)lane->operations->receive(lane, incoming, 1);
-            answer = lane->operations->host_answer(lane, &mark);
-        }
-        _exit(answer == LANE_HOST_VOUCHES && mark == MARK ? 0 : 5);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
 }
 
 static int open_both(void **state)
@@ -143,12 +108,11 @@ static int close_both(void **state)
 }
 
 /** A host whose cable is pulled says nothing, and is asked in vain without harm. */
-static void ping__a_host_that_is_gone(void **state)
+TEST(ping__a_host_that_is_gone)
 {
     struct udp_pair pair = open_pair();
     uint32_t mark;
 
-    (void)state;
     set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(pair.a->operations->ask_host(pair.a, &pair.at_b, MARK, true),
@@ -178,7 +142,7 @@ static bool is_refused(struct ping *ping, const struct ping_question *question, 
 }
 
 /** What does not show the secret is no answer; nor is what somebody between has refused. */
-static void ping_is_refused__only_what_was_asked(void **state)
+TEST(ping_is_refused__only_what_was_asked)
 {
     struct ping ping = {.begun = true, .socket = -1, .can_ask = true, .secret = {7}};
     const struct sockaddr_in host = host_of("10.0.0.1");
@@ -187,7 +151,6 @@ static void ping_is_refused__only_what_was_asked(void **state)
     struct ping_question guess = question;
     uint32_t mark = 0;
 
-    (void)state;
     guess.secret++;
     assert_false(is_refused(&ping, &guess, sizeof guess, &host, true));
     assert_false(is_refused(&ping, &question, sizeof question - 1, &host, true));
@@ -203,7 +166,7 @@ static void ping_is_refused__only_what_was_asked(void **state)
 }
 
 /** A host that was asked about one process answers for no other one, nor for another host. */
-static void ping_is_right__only_from_whom_was_asked(void **state)
+TEST(ping_is_right__only_from_whom_was_asked)
 {
     struct ping ping = {.begun = true, .socket = -1, .can_ask = true, .secret = {7}};
     const struct sockaddr_in host = host_of("10.0.0.1");
@@ -212,7 +175,6 @@ static void ping_is_right__only_from_whom_was_asked(void **state)
         ping_ask(&ping, (const struct sockaddr *)(const void *)&host, MARK);
     struct ping_question changed = question;
 
-    (void)state;
     changed.mark++;
     assert_true(ping_is_right(&ping, &question, (const struct sockaddr *)(const void *)&host));
     assert_false(ping_is_right(&ping, &question, (const struct sockaddr *)(const void *)&other));
@@ -221,21 +183,40 @@ static void ping_is_right__only_from_whom_was_asked(void **state)
     assert_false(is_refused(&ping, &question, sizeof question, &other, true));
 }
 
+/** Who may not send an echo is vouched for even if it does not ask for that. */
+TEST_AROUND(ping__without_privilege, open_both, close_both)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (setgroups(0, NULL) != 0 || setresgid(65534, 65534, 65534) != 0 ||
+            setresuid(65534, 65534, 65534) != 0) {
+            _exit(3);
+        }
+        struct udp_lane_options options = {.interface = "end0"};
+        struct lane *lane = NULL;
+        uint32_t mark = 0;
+        struct udp_pair *pair = *state;
+        if (udp_lane_open(&options, &lane) != 0 ||
+            lane->operations->ask_host(lane, &pair->at_b, MARK, false) != LANE_HOST_ASKED) {
+            _exit(4);
+        }
+        enum lane_host answer = LANE_HOST_ASKED;
+        while (answer == LANE_HOST_ASKED) {
+            (void)lane->operations->receive(lane, incoming, 1);
+            answer = lane->operations->host_answer(lane, &mark);
+        }
+        _exit(answer == LANE_HOST_VOUCHES && mark == MARK ? 0 : 5);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ping__over_a_raw_socket),
-        cmocka_unit_test(ping__over_a_ping_socket),
-        cmocka_unit_test(ping__over_ipv6),
-        cmocka_unit_test(ping__nobody_runs_there),
-        cmocka_unit_test_setup_teardown(ping__without_privilege, open_both, close_both),
-        cmocka_unit_test(ping__a_host_that_is_gone),
-        cmocka_unit_test(ping_is_refused__only_what_was_asked),
-        cmocka_unit_test(ping_is_right__only_from_whom_was_asked),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel's part is played by the test: meson.build has the linker wrap the calls. */
 #include "lane/queue_poll.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #define SOCKET 77
 
@@ -88,21 +85,19 @@ static bool poll_once(struct queue_poll *poll)
     return queue_poll(poll);
 }
 
-static void queue_poll__not_wanted(void **state)
+TEST_AROUND(queue_poll__not_wanted, reset, NULL)
 {
     struct queue_poll poll = {0};
 
-    (void)state;
     kernel.napi = 513;
     assert_false(poll_once(&poll));
     assert_int_equal(kernel.asked + kernel.looks, 0);
 }
 
-static void queue_poll__asks_now_and_then_until_the_queue_is_known(void **state)
+TEST_AROUND(queue_poll__asks_now_and_then_until_the_queue_is_known, reset, NULL)
 {
     struct queue_poll poll;
 
-    (void)state;
     queue_poll_by(&poll, SOCKET);
     for (unsigned i = 0; i < 64; i++) {
         assert_false(poll_once(&poll));
@@ -118,11 +113,10 @@ static void queue_poll__asks_now_and_then_until_the_queue_is_known(void **state)
     assert_int_equal(kernel.looks, 2);
 }
 
-static void queue_poll_stop__ends_it(void **state)
+TEST_AROUND(queue_poll_stop__ends_it, reset, NULL)
 {
     struct queue_poll poll;
 
-    (void)state;
     kernel.napi = 513;
     queue_poll_by(&poll, SOCKET);
     assert_true(poll_once(&poll));
@@ -131,43 +125,26 @@ static void queue_poll_stop__ends_it(void **state)
     assert_int_equal(kernel.looks, 1);
 }
 
-static void queue_poll_allow__prefers_polling(void **state)
+TEST_AROUND(queue_poll_allow__prefers_polling, reset, NULL)
 {
-    (void)state;
     queue_poll_allow(SOCKET, 20);
     assert_int_equal(kernel.busy_poll, 20);
     assert_int_equal(kernel.preferred, 1);
     assert_int_equal(kernel.budget, 64);
 }
 
-static void queue_poll_allow__not_at_all(void **state)
+TEST_AROUND(queue_poll_allow__not_at_all, reset, NULL)
 {
-    (void)state;
     queue_poll_allow(SOCKET, 0);
     assert_int_equal(kernel.busy_poll, 0);
     assert_int_equal(kernel.preferred, 0);
     assert_int_equal(kernel.budget, -1);
 }
 
-static void queue_poll_allow__older_kernel(void **state)
+TEST_AROUND(queue_poll_allow__older_kernel, reset, NULL)
 {
-    (void)state;
     kernel.refuses = true;
     queue_poll_allow(SOCKET, 20);
     assert_int_equal(kernel.busy_poll, 20);
     assert_int_equal(kernel.budget, -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(queue_poll__not_wanted, reset),
-        cmocka_unit_test_setup(queue_poll__asks_now_and_then_until_the_queue_is_known, reset),
-        cmocka_unit_test_setup(queue_poll_stop__ends_it, reset),
-        cmocka_unit_test_setup(queue_poll_allow__prefers_polling, reset),
-        cmocka_unit_test_setup(queue_poll_allow__not_at_all, reset),
-        cmocka_unit_test_setup(queue_poll_allow__older_kernel, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,18 +5,16 @@
 #ifndef BEOWIRE_TESTS_LANE_REFUSED_H
 #define BEOWIRE_TESTS_LANE_REFUSED_H
 
+#include "unit/test.h"
+
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** A call; if `argument` is not 0, only where that one (1: the first) has this value. */
 struct refused {

@@ -5,16 +5,14 @@
 #ifndef BEOWIRE_TESTS_LANE_SHM_CHILD_H
 #define BEOWIRE_TESTS_LANE_SHM_CHILD_H
 
-#include <setjmp.h>
+#include "unit/test.h"
+
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /** A user who is not root. */
 #define NOBODY 65534

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 
-static void shm_meet_reach__twice_is_the_same_peer(void **state)
+TEST(shm_meet_reach__twice_is_the_same_peer)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -16,14 +16,13 @@ static void shm_meet_reach__twice_is_the_same_peer(void **state)
     int before = count_descriptors();
     struct lane_address second = reach_lane(a, b);
 
-    (void)state;
     assert_memory_equal(&first, &second, sizeof first);
     assert_int_equal(count_descriptors(), before);
     close_shm(a);
     close_shm(b);
 }
 
-static void shm_meet__both_at_once_are_one_peer_each(void **state)
+TEST(shm_meet__both_at_once_are_one_peer_each)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -31,7 +30,6 @@ static void shm_meet__both_at_once_are_one_peer_each(void **state)
     struct lane_address to_a = reach_lane(b, a);
     struct lane_address from;
 
-    (void)state;
     assert_true(send_number(a, &to_b, 1, 8));
     assert_true(send_number(b, &to_a, 2, 8));
     assert_int_equal(receive_number(a, &from), 2);
@@ -46,14 +44,13 @@ static void shm_meet__both_at_once_are_one_peer_each(void **state)
     close_shm(b);
 }
 
-static void shm_meet__who_is_reached_first_can_answer(void **state)
+TEST(shm_meet__who_is_reached_first_can_answer)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
     struct lane_address from;
 
-    (void)state;
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, &from), 1);
     /* To where the frame came from, without having asked to reach it. */
@@ -65,13 +62,12 @@ static void shm_meet__who_is_reached_first_can_answer(void **state)
     close_shm(b);
 }
 
-static void shm_meet_reach__nobody_there_has_ended(void **state)
+TEST(shm_meet_reach__nobody_there_has_ended)
 {
     struct lane *a = open_shm(1);
     uint64_t nobody = incarnation_of(getpid(), 9);
     struct lane_loss lost;
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct lane_address to = reach(a, nobody);
         assert_true(send_number(a, &to, 1, 8));
@@ -119,14 +115,13 @@ static void refused(struct lane *lane, int connection)
     assert_int_equal(inside(lane)->polled_count, 0);
 }
 
-static void shm_meet__refuses_bad_manners_and_keeps_nothing(void **state)
+TEST(shm_meet__refuses_bad_manners_and_keeps_nothing)
 {
     struct lane *a = open_shm(1);
     int before = count_descriptors();
     int mappings = count_mappings("memfd:beowire");
     void *memory = NULL;
 
-    (void)state;
     int mute = connect_to(a);
     assert_int_equal(shm_socket_ring(mute), 0); /* no HELLO */
     refused(a, mute);
@@ -142,13 +137,12 @@ static void shm_meet__refuses_bad_manners_and_keeps_nothing(void **state)
     close_shm(a);
 }
 
-static void shm_meet__one_ring_from_each_incarnation(void **state)
+TEST(shm_meet__one_ring_from_each_incarnation)
 {
     struct lane *a = open_shm(1);
     void *memory[2];
     int first = say_hello(a, 5, sizeof(struct shm_ring), &memory[0]);
 
-    (void)state;
     settle(a);
     int second = say_hello(a, 5, sizeof(struct shm_ring), &memory[1]);
     settle(a);
@@ -166,7 +160,7 @@ static void shm_meet__one_ring_from_each_incarnation(void **state)
     close_shm(a);
 }
 
-static void shm_meet__an_end_that_is_only_claimed_is_not_told(void **state)
+TEST(shm_meet__an_end_that_is_only_claimed_is_not_told)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -174,7 +168,6 @@ static void shm_meet__an_end_that_is_only_claimed_is_not_told(void **state)
     struct lane_loss lost;
     void *memory = NULL;
 
-    (void)state;
     /* A third says that it is b, and goes. */
     int liar = say_hello(a, inside(b)->incarnation, sizeof(struct shm_ring), &memory);
     settle(a);
@@ -188,7 +181,7 @@ static void shm_meet__an_end_that_is_only_claimed_is_not_told(void **state)
     close_shm(b);
 }
 
-static void shm_meet__a_reply_that_is_none_ends_the_peer(void **state)
+TEST(shm_meet__a_reply_that_is_none_ends_the_peer)
 {
     struct lane *a = open_shm(1);
     uint64_t other = incarnation_of(getpid(), 2);
@@ -197,7 +190,6 @@ static void shm_meet__a_reply_that_is_none_ends_the_peer(void **state)
     struct lane_loss lost;
     int before = count_mappings("memfd:beowire");
 
-    (void)state;
     assert_true(send_number(a, &to, 1, 8));
     int accepted = shm_socket_accept(listener);
     assert_true(accepted >= 0);
@@ -212,13 +204,12 @@ static void shm_meet__a_reply_that_is_none_ends_the_peer(void **state)
     close_shm(a);
 }
 
-static void shm_meet__wake_ups_that_nobody_asked_for(void **state)
+TEST(shm_meet__wake_ups_that_nobody_asked_for)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
 
-    (void)state;
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
     settle(a);
@@ -236,13 +227,12 @@ static void shm_meet__wake_ups_that_nobody_asked_for(void **state)
     close_shm(b);
 }
 
-static void shm_meet_prepare__peer_that_ended_before_anything_was_sent(void **state)
+TEST(shm_meet_prepare__peer_that_ended_before_anything_was_sent)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
 
-    (void)state;
     /* Ended before anything was sent: seen when something is. */
     close_shm(b);
     assert_true(send_number(a, &to_b, 1, 8));
@@ -266,14 +256,13 @@ static void allow_files(bool more)
 }
 
 /** Nothing is known of the peer: it has not ended. */
-static void shm_meet_prepare__without_files_it_is_tried_again(void **state)
+TEST(shm_meet_prepare__without_files_it_is_tried_again)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
     struct lane_loss lost;
 
-    (void)state;
     allow_files(false);
     assert_false(send_number(a, &to_b, 1, 8));
     allow_files(true);
@@ -287,13 +276,12 @@ static void shm_meet_prepare__without_files_it_is_tried_again(void **state)
     close_shm(b);
 }
 
-static void shm_meet__who_cannot_be_let_in_does_not_wait_for_ever(void **state)
+TEST(shm_meet__who_cannot_be_let_in_does_not_wait_for_ever)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
 
-    (void)state;
     assert_true(send_number(a, &to_b, 1, 8));
     allow_files(false);
     settle(b);
@@ -304,7 +292,7 @@ static void shm_meet__who_cannot_be_let_in_does_not_wait_for_ever(void **state)
 }
 
 /** The process had no room only for a while. */
-static void shm_meet__who_comes_later_is_let_in(void **state)
+TEST(shm_meet__who_comes_later_is_let_in)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -313,7 +301,6 @@ static void shm_meet__who_comes_later_is_let_in(void **state)
     struct rlimit before;
     int next = dup(inside(b)->listener);
 
-    (void)state;
     assert_true(next > inside(b)->listener);
     close(next);
     assert_true(send_number(a, &to_b, 1, 8));
@@ -331,14 +318,13 @@ static void shm_meet__who_comes_later_is_let_in(void **state)
     close_shm(c);
 }
 
-static void shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket(void **state)
+TEST(shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
     struct lane_loss lost;
 
-    (void)state;
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
     allow_files(false);
@@ -355,7 +341,7 @@ static void shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket(vo
     close_shm(b);
 }
 
-static void shm_leave__the_other_hears_of_it_and_nothing_stays(void **state)
+TEST(shm_leave__the_other_hears_of_it_and_nothing_stays)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -364,7 +350,6 @@ static void shm_leave__the_other_hears_of_it_and_nothing_stays(void **state)
     struct lane_address to_a = reach_lane(b, a);
     struct lane_loss lost;
 
-    (void)state;
     assert_true(send_number(a, &to_b, 1, 8));
     assert_true(send_number(b, &to_a, 1, 8));
     settle(a);
@@ -382,27 +367,4 @@ static void shm_leave__the_other_hears_of_it_and_nothing_stays(void **state)
     assert_int_equal(count_descriptors(), before);
     close_shm(a);
     close_shm(b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_meet_reach__twice_is_the_same_peer),
-        cmocka_unit_test(shm_meet__both_at_once_are_one_peer_each),
-        cmocka_unit_test(shm_meet__who_is_reached_first_can_answer),
-        cmocka_unit_test(shm_meet_reach__nobody_there_has_ended),
-        cmocka_unit_test(shm_meet__refuses_bad_manners_and_keeps_nothing),
-        cmocka_unit_test(shm_meet__one_ring_from_each_incarnation),
-        cmocka_unit_test(shm_meet__an_end_that_is_only_claimed_is_not_told),
-        cmocka_unit_test(shm_meet__a_reply_that_is_none_ends_the_peer),
-        cmocka_unit_test(shm_meet__wake_ups_that_nobody_asked_for),
-        cmocka_unit_test(shm_meet_prepare__peer_that_ended_before_anything_was_sent),
-        cmocka_unit_test(shm_meet_prepare__without_files_it_is_tried_again),
-        cmocka_unit_test(shm_meet__who_cannot_be_let_in_does_not_wait_for_ever),
-        cmocka_unit_test(shm_meet__who_comes_later_is_let_in),
-        cmocka_unit_test(shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket),
-        cmocka_unit_test(shm_leave__the_other_hears_of_it_and_nothing_stays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

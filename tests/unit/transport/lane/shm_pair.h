@@ -11,14 +11,11 @@
 
 #include "descriptors.h"
 #include "lanes.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_NS UINT64_C(20000000000)
 #define HEAD_BYTES 46u

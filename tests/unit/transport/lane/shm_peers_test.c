@@ -8,13 +8,12 @@ static struct shm_lane *shm_of(struct lane *lane)
     return (struct shm_lane *)(void *)lane;
 }
 
-static void shm_peers_at__only_the_peer_itself(void **state)
+TEST(shm_peers_at__only_the_peer_itself)
 {
     struct lane *lane = open_shm(1);
     struct shm_lane *shm = shm_of(lane);
     struct shm_peer *peers[3];
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(shm_peers_add(shm, 100 + i, &peers[i]), 0);
         assert_ptr_equal(shm_peers_at(shm, &peers[i]->address), peers[i]);
@@ -36,14 +35,13 @@ static void shm_peers_at__only_the_peer_itself(void **state)
     close_shm(lane);
 }
 
-static void shm_peers_add__has_a_limit(void **state)
+TEST(shm_peers_add__has_a_limit)
 {
     struct lane *lane = open_shm(1);
     struct shm_lane *shm = shm_of(lane);
     struct shm_peer *peer = NULL;
     unsigned count = 0;
 
-    (void)state;
     while (shm_peers_add(shm, 1000 + count, &peer) == 0) {
         count++;
     }
@@ -61,13 +59,12 @@ static bool is_always(const struct shm_lane *shm, const struct shm_peer *peer)
     return true;
 }
 
-static void shm_peers_quieten__a_bell_makes_the_ring_polled_again(void **state)
+TEST(shm_peers_quieten__a_bell_makes_the_ring_polled_again)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
 
-    (void)state;
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
     assert_int_equal(inside(b)->polled_count, 1);
@@ -91,13 +88,12 @@ static void shm_peers_quieten__a_bell_makes_the_ring_polled_again(void **state)
     close_shm(b);
 }
 
-static void shm_peers_quieten__a_ring_that_is_not_empty_stays(void **state)
+TEST(shm_peers_quieten__a_ring_that_is_not_empty_stays)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
 
-    (void)state;
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
     assert_true(send_number(a, &to_b, 2, 8));
@@ -108,12 +104,11 @@ static void shm_peers_quieten__a_ring_that_is_not_empty_stays(void **state)
     close_shm(b);
 }
 
-static void shm_peers_heed_bell__peers_that_share_a_bell(void **state)
+TEST(shm_peers_heed_bell__peers_that_share_a_bell)
 {
     struct lane *a = open_shm(1);
     struct shm_lane *shm = shm_of(a);
 
-    (void)state;
     /* Bits of indices that nobody has, or that have no ring, do nothing. */
     shm_bell_ring(shm->bell, 0);
     shm_bell_ring(shm->bell, SHM_BELLS - 1);
@@ -127,7 +122,7 @@ static void shm_peers_heed_bell__peers_that_share_a_bell(void **state)
     close_shm(a);
 }
 
-static void shm_peers_take_ended__after_its_last_frame_and_once(void **state)
+TEST(shm_peers_take_ended__after_its_last_frame_and_once)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -136,7 +131,6 @@ static void shm_peers_take_ended__after_its_last_frame_and_once(void **state)
     struct lane_loss lost;
     int before = count_mappings("memfd:beowire");
 
-    (void)state;
     assert_true(send_number(a, &to_b, 7, 8));
     assert_int_equal(receive_number(b, NULL), 7);
     assert_true(send_number(b, &to_a, 1, 8));
@@ -156,18 +150,4 @@ static void shm_peers_take_ended__after_its_last_frame_and_once(void **state)
     assert_int_equal(count_mappings("memfd:beowire"), before - 1); /* b's bell; no ring is left */
     assert_true(send_number(a, &to_b, 1, 8));                      /* nowhere */
     close_shm(a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_peers_at__only_the_peer_itself),
-        cmocka_unit_test(shm_peers_add__has_a_limit),
-        cmocka_unit_test(shm_peers_quieten__a_bell_makes_the_ring_polled_again),
-        cmocka_unit_test(shm_peers_quieten__a_ring_that_is_not_empty_stays),
-        cmocka_unit_test(shm_peers_heed_bell__peers_that_share_a_bell),
-        cmocka_unit_test(shm_peers_take_ended__after_its_last_frame_and_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,14 +29,13 @@ static void offer_memory(int end, uint64_t parent)
     tell(end, &offer, sizeof offer);
 }
 
-static void shm_read_memory__of_another_process(void **state)
+TEST(shm_read_memory__of_another_process)
 {
     struct lane *a = open_shm(1);
     struct child child = start(offer_memory, 0);
     struct offer offer;
     static uint8_t target[OFFERED_BYTES + 100];
 
-    (void)state;
     hear(&child, &offer, sizeof offer);
     struct lane_address from = reach(a, offer.incarnation);
     assert_int_equal(
@@ -60,14 +59,13 @@ static void shm_read_memory__of_another_process(void **state)
 }
 
 /** Where the kernel's copy would be slow it takes another way (lane/copy.h). */
-static void shm_read_memory__to_any_place(void **state)
+TEST(shm_read_memory__to_any_place)
 {
     struct lane *a = open_shm(1);
     struct child child = start(offer_memory, 0);
     struct offer offer;
     static uint8_t target[OFFERED_BYTES + 100] __attribute__((aligned(4096)));
 
-    (void)state;
     hear(&child, &offer, sizeof offer);
     struct lane_address from = reach(a, offer.incarnation);
     for (uint32_t at = 1; at < 80; at += 6) {
@@ -90,7 +88,7 @@ static void shm_read_memory__to_any_place(void **state)
     close_shm(a);
 }
 
-static void shm_read_memory__of_this_process(void **state)
+TEST(shm_read_memory__of_this_process)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -98,7 +96,6 @@ static void shm_read_memory__of_this_process(void **state)
     uint8_t source[100];
     uint8_t target[100] = {0};
 
-    (void)state;
     memset(source, 5, sizeof source);
     assert_int_equal(a->operations->read_memory(a, &from, (uint64_t)(uintptr_t)source, target, 100),
                      0);
@@ -135,11 +132,10 @@ static int read_something(const struct two *two)
 
 /** A sender that has given us up may have its buffer for other things: what is read then is not
  * what it had sent. */
-static void shm_read_memory__of_whoever_has_given_us_up(void **state)
+TEST(shm_read_memory__of_whoever_has_given_us_up)
 {
     struct two two = open_two();
 
-    (void)state;
     /* It has sent us nothing: we know no address. */
     two.owner->operations->withdraw(two.owner, &two.to);
     assert_int_equal(read_something(&two), 0);
@@ -154,11 +150,10 @@ static void shm_read_memory__of_whoever_has_given_us_up(void **state)
 
 /** Whoever has closed its endpoint, too, though its process lives, and though it has said things
  *  before that have not been looked at. */
-static void shm_read_memory__of_whoever_has_closed(void **state)
+TEST(shm_read_memory__of_whoever_has_closed)
 {
     struct two two = open_two();
 
-    (void)state;
     assert_true(send_number(two.reader, &two.from, 6, 100));
     assert_int_equal(receive_number(two.owner, NULL), 6); /* it has replied to our greeting */
     assert_true(send_number(two.owner, &two.to, 7, 100));
@@ -170,12 +165,11 @@ static void shm_read_memory__of_whoever_has_closed(void **state)
 }
 
 /** A child that fork() has made closes only its copy: the rings are its parent's, too. */
-static void shm_close__in_a_child_the_parent_goes_on(void **state)
+TEST(shm_close__in_a_child_the_parent_goes_on)
 {
     struct two two = open_two();
     int status = -1;
 
-    (void)state;
     assert_true(send_number(two.owner, &two.to, 7, 100));
     assert_int_equal(receive_number(two.reader, NULL), 7);
     pid_t child = fork();
@@ -230,30 +224,14 @@ static void read_the_unreadable(int end, uint64_t parent)
     tell(end, found, sizeof found);
 }
 
-static void shm_read_memory__not_allowed(void **state)
+TEST(shm_read_memory__not_allowed)
 {
     struct child child = start(read_the_unreadable, 0);
     int found[3];
 
-    (void)state;
     hear(&child, found, sizeof found);
     assert_int_equal(found[0], -EPERM);
     assert_int_equal(found[1], -EPERM);
     assert_int_equal(found[2], true);
     stop_child(&child);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_read_memory__of_another_process),
-        cmocka_unit_test(shm_read_memory__to_any_place),
-        cmocka_unit_test(shm_read_memory__of_this_process),
-        cmocka_unit_test(shm_read_memory__of_whoever_has_given_us_up),
-        cmocka_unit_test(shm_read_memory__of_whoever_has_closed),
-        cmocka_unit_test(shm_close__in_a_child_the_parent_goes_on),
-        cmocka_unit_test(shm_read_memory__not_allowed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

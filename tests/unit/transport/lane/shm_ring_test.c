@@ -3,17 +3,14 @@
 #include "lane/shm/shm_ring.h"
 
 #include "lane/random.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define COPIES 64
 
@@ -89,11 +86,10 @@ static void check(const struct lane_incoming *frame, enum frame_type type, uint3
     }
 }
 
-static void shm_ring__frames_of_each_length_arrive_whole(void **state)
+TEST(shm_ring__frames_of_each_length_arrive_whole)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     for (uint32_t bytes = 1; bytes <= SHM_FRAME_BYTES; bytes += bytes < 600 ? 1 : 97) {
         enum frame_type type = bytes % 3 == 0   ? FRAME_DATA
                                : bytes % 2 == 0 ? FRAME_EAGER
@@ -111,22 +107,20 @@ static void shm_ring__frames_of_each_length_arrive_whole(void **state)
     close_pipe(pipe);
 }
 
-static void shm_ring__payload_begins_on_a_line(void **state)
+TEST(shm_ring__payload_begins_on_a_line)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     assert_true(put(pipe, FRAME_EAGER, 46 + 1000, 1000, 1));
     assert_int_equal(take(pipe, 1), 1);
     assert_int_equal((uintptr_t)pipe->frames[0].payload % SHM_LINE_BYTES, 0);
     close_pipe(pipe);
 }
 
-static void shm_ring__takes_no_more_than_asked_for_and_in_order(void **state)
+TEST(shm_ring__takes_no_more_than_asked_for_and_in_order)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     for (uint32_t i = 0; i < 10; i++) {
         assert_true(put(pipe, FRAME_EAGER, 50 + i * 40, 0, i));
     }
@@ -139,11 +133,10 @@ static void shm_ring__takes_no_more_than_asked_for_and_in_order(void **state)
     close_pipe(pipe);
 }
 
-static void shm_ring__full_of_cells_takes_nothing_until_released(void **state)
+TEST(shm_ring__full_of_cells_takes_nothing_until_released)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     for (uint32_t i = 0; i < SHM_CELLS; i++) {
         assert_true(put(pipe, FRAME_EAGER, 50, 0, i));
     }
@@ -161,12 +154,11 @@ static void shm_ring__full_of_cells_takes_nothing_until_released(void **state)
     close_pipe(pipe);
 }
 
-static void shm_ring__full_of_data_takes_nothing_until_released(void **state)
+TEST(shm_ring__full_of_data_takes_nothing_until_released)
 {
     struct pipe_of_frames *pipe = open_pipe();
     uint32_t held = 0;
 
-    (void)state;
     while (put(pipe, FRAME_EAGER, SHM_FRAME_BYTES, SHM_PAYLOAD_BYTES, held)) {
         held++;
     }
@@ -209,21 +201,19 @@ static void go_round(struct pipe_of_frames *pipe, unsigned frames)
     }
 }
 
-static void shm_ring__goes_round_and_round(void **state)
+TEST(shm_ring__goes_round_and_round)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     go_round(pipe, 100 * SHM_CELLS);
     close_pipe(pipe);
 }
 
-static void shm_ring__its_counts_wrap_around(void **state)
+TEST(shm_ring__its_counts_wrap_around)
 {
     struct pipe_of_frames *pipe = open_pipe();
     uint32_t start = 0u - 40 * SHM_CELLS;
 
-    (void)state;
     /* As if it had been used so often: each cell has its last round. */
     pipe->producer.written = pipe->producer.consumed = start;
     pipe->consumer.taken = pipe->consumer.released = start;
@@ -238,12 +228,11 @@ static void shm_ring__its_counts_wrap_around(void **state)
     close_pipe(pipe);
 }
 
-static void shm_ring__rounds_beyond_16_bits(void **state)
+TEST(shm_ring__rounds_beyond_16_bits)
 {
     struct pipe_of_frames *pipe = open_pipe();
     struct lane_outgoing frame = {.head = (uint8_t[28]){0}, .head_bytes = 28};
 
-    (void)state;
     for (uint32_t i = 0; i < 65540u * SHM_CELLS; i += SHM_CELLS / 4) {
         for (uint32_t j = 0; j < SHM_CELLS / 4; j++) {
             assert_true(shm_producer_put(&pipe->producer, &frame));
@@ -263,11 +252,10 @@ static void fill(struct pipe_of_frames *pipe)
     assert_false(pipe->producer.broken);
 }
 
-static void shm_producer__consumer_that_gives_back_what_it_never_had(void **state)
+TEST(shm_producer__consumer_that_gives_back_what_it_never_had)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     fill(pipe);
     pipe->ring->consumed = SHM_CELLS + 1;
     assert_false(put(pipe, FRAME_EAGER, 50, 0, 0));
@@ -277,11 +265,10 @@ static void shm_producer__consumer_that_gives_back_what_it_never_had(void **stat
     close_pipe(pipe);
 }
 
-static void shm_producer__consumer_that_takes_back(void **state)
+TEST(shm_producer__consumer_that_takes_back)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     fill(pipe);
     pipe->ring->consumed = 64;
     fill(pipe);
@@ -292,13 +279,12 @@ static void shm_producer__consumer_that_takes_back(void **state)
     close_pipe(pipe);
 }
 
-static void shm_consumer__producer_that_writes_anything(void **state)
+TEST(shm_consumer__producer_that_writes_anything)
 {
     struct pipe_of_frames *pipe = open_pipe();
     struct random random = {0};
     unsigned whole = 0;
 
-    (void)state;
     random_seed(&random, 1);
     for (unsigned i = 0; i < 300000; i++) {
         uint32_t cell = pipe->consumer.taken;
@@ -326,11 +312,10 @@ static void shm_consumer__producer_that_writes_anything(void **state)
     close_pipe(pipe);
 }
 
-static void shm_consumer__broken_stays_broken(void **state)
+TEST(shm_consumer__broken_stays_broken)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     assert_true(put(pipe, FRAME_EAGER, 50, 0, 1));
     pipe->ring->cells[0].control = UINT64_C(1) << 48 | UINT64_C(65535) << 32;
     assert_int_equal(take(pipe, COPIES), 0);
@@ -341,11 +326,10 @@ static void shm_consumer__broken_stays_broken(void **state)
     close_pipe(pipe);
 }
 
-static void shm_consumer__headers_cannot_change_after_they_were_taken(void **state)
+TEST(shm_consumer__headers_cannot_change_after_they_were_taken)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     assert_true(put(pipe, FRAME_EAGER, 54, 0, 1));
     assert_true(put(pipe, FRAME_CONNECT, 188, 0, 2));
     assert_true(put(pipe, FRAME_EAGER, 5000, 4000, 3));
@@ -362,11 +346,10 @@ static void shm_consumer__headers_cannot_change_after_they_were_taken(void **sta
     close_pipe(pipe);
 }
 
-static void shm_ring__attention_has_a_new_number_for_each_sleep(void **state)
+TEST(shm_ring__attention_has_a_new_number_for_each_sleep)
 {
     struct pipe_of_frames *pipe = open_pipe();
 
-    (void)state;
     assert_int_equal(shm_producer_attention(&pipe->producer), 0);
     shm_consumer_sleep(&pipe->consumer);
     uint32_t first = shm_producer_attention(&pipe->producer);
@@ -435,13 +418,12 @@ static void sleep_until_rung(struct both *both)
     shm_consumer_wake(&both->pipe->consumer);
 }
 
-static void shm_ring__between_threads_nothing_is_lost_and_nobody_sleeps_for_ever(void **state)
+TEST(shm_ring__between_threads_nothing_is_lost_and_nobody_sleeps_for_ever)
 {
     struct both both = {.pipe = open_pipe()};
     pthread_t producer;
     uint32_t received = 0;
 
-    (void)state;
     assert_int_equal(sem_init(&both.bell, 0, 0), 0);
     assert_int_equal(pthread_create(&producer, NULL, produce, &both), 0);
     while (received < THREAD_FRAMES) {
@@ -466,27 +448,4 @@ static void shm_ring__between_threads_nothing_is_lost_and_nobody_sleeps_for_ever
     assert_true(both.rings > 0);
     sem_destroy(&both.bell);
     close_pipe(both.pipe);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_ring__frames_of_each_length_arrive_whole),
-        cmocka_unit_test(shm_ring__payload_begins_on_a_line),
-        cmocka_unit_test(shm_ring__takes_no_more_than_asked_for_and_in_order),
-        cmocka_unit_test(shm_ring__full_of_cells_takes_nothing_until_released),
-        cmocka_unit_test(shm_ring__full_of_data_takes_nothing_until_released),
-        cmocka_unit_test(shm_ring__goes_round_and_round),
-        cmocka_unit_test(shm_ring__its_counts_wrap_around),
-        cmocka_unit_test(shm_ring__rounds_beyond_16_bits),
-        cmocka_unit_test(shm_producer__consumer_that_gives_back_what_it_never_had),
-        cmocka_unit_test(shm_producer__consumer_that_takes_back),
-        cmocka_unit_test(shm_consumer__producer_that_writes_anything),
-        cmocka_unit_test(shm_consumer__broken_stays_broken),
-        cmocka_unit_test(shm_consumer__headers_cannot_change_after_they_were_taken),
-        cmocka_unit_test(shm_ring__attention_has_a_new_number_for_each_sleep),
-        cmocka_unit_test(shm_ring__between_threads_nothing_is_lost_and_nobody_sleeps_for_ever),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

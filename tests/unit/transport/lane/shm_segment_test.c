@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/shm_segment.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define BYTES 8192
 
-static void shm_segment_map__is_the_same_memory(void **state)
+TEST(shm_segment_map__is_the_same_memory)
 {
     void *made = NULL;
     void *mapped = NULL;
     int file = -1;
 
-    (void)state;
     assert_int_equal(shm_segment_make("test", BYTES, &made, &file), 0);
     assert_int_equal(shm_segment_map(file, BYTES, &mapped), 0);
     close(file);
@@ -37,12 +33,11 @@ static void shm_segment_map__is_the_same_memory(void **state)
     shm_segment_unmap(NULL, BYTES);
 }
 
-static void shm_segment_make__cannot_be_truncated_or_grown(void **state)
+TEST(shm_segment_make__cannot_be_truncated_or_grown)
 {
     void *memory = NULL;
     int file = -1;
 
-    (void)state;
     assert_int_equal(shm_segment_make("test", BYTES, &memory, &file), 0);
     assert_int_equal(ftruncate(file, 0), -1);
     assert_int_equal(ftruncate(file, (off_t)2 * BYTES), -1);
@@ -70,11 +65,10 @@ static int memory_file(unsigned flags, off_t bytes, int seals)
     return file;
 }
 
-static void shm_segment_map__refuses_what_could_vanish(void **state)
+TEST(shm_segment_map__refuses_what_could_vanish)
 {
     int ends[2];
 
-    (void)state;
     refuse(memory_file(0, BYTES, F_SEAL_GROW), BYTES);
     refuse(memory_file(0, BYTES, F_SEAL_SHRINK), BYTES);
     refuse(memory_file(0, BYTES / 2, F_SEAL_SHRINK | F_SEAL_GROW), BYTES);
@@ -85,15 +79,4 @@ static void shm_segment_map__refuses_what_could_vanish(void **state)
     assert_int_equal(pipe(ends), 0);
     refuse(ends[0], BYTES);
     close(ends[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_segment_map__is_the_same_memory),
-        cmocka_unit_test(shm_segment_make__cannot_be_truncated_or_grown),
-        cmocka_unit_test(shm_segment_map__refuses_what_could_vanish),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,11 @@
 #include "lane/shm_socket.h"
 
 #include "descriptors.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +14,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define NOBODY 65534
 
@@ -61,11 +58,10 @@ static int some_file(void)
     return file;
 }
 
-static void shm_socket_listen__one_of_a_name(void **state)
+TEST(shm_socket_listen__one_of_a_name)
 {
     int listener = shm_socket_listen(incarnation());
 
-    (void)state;
     assert_true(listener >= 0);
     assert_int_equal(shm_socket_listen(incarnation()), -EADDRINUSE);
     assert_int_equal(shm_socket_accept(listener), -EAGAIN);
@@ -75,24 +71,22 @@ static void shm_socket_listen__one_of_a_name(void **state)
     close(listener);
 }
 
-static void shm_socket_connect__nobody_there(void **state)
+TEST(shm_socket_connect__nobody_there)
 {
     pid_t process = 0;
     int before = count_descriptors();
 
-    (void)state;
     assert_int_equal(shm_socket_connect(incarnation(), &process), -ECONNREFUSED);
     assert_int_equal(count_descriptors(), before);
 }
 
-static void shm_socket_connect__too_many_at_once(void **state)
+TEST(shm_socket_connect__too_many_at_once)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     pid_t process = 0;
     int sockets[2] = {-1, -1};
 
-    (void)state;
     /* A listener with room for one, under the name that a lane would have. */
     int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "beowire/shm/%016llx",
                           (unsigned long long)incarnation());
@@ -107,14 +101,13 @@ static void shm_socket_connect__too_many_at_once(void **state)
     close(listener);
 }
 
-static void shm_socket_send__hello_and_reply_carry_a_file_each(void **state)
+TEST(shm_socket_send__hello_and_reply_carry_a_file_each)
 {
     struct ends ends = open_ends();
     struct shm_message message;
     int file = some_file();
     int received = -1;
 
-    (void)state;
     assert_int_equal(shm_socket_receive(ends.accepted, SHM_HELLO, &message, &received), -EAGAIN);
     assert_int_equal(shm_socket_send(ends.connector,
                                      (struct shm_message){.kind = SHM_HELLO, .incarnation = 77},
@@ -161,7 +154,7 @@ static void send_raw(int socket, const void *bytes, size_t count, unsigned files
     close(file);
 }
 
-static void shm_socket_receive__what_is_no_hello_is_refused_and_leaves_no_file(void **state)
+TEST(shm_socket_receive__what_is_no_hello_is_refused_and_leaves_no_file)
 {
     struct ends ends = open_ends();
     struct shm_message good = {.magic = SHM_MAGIC, .version = SHM_VERSION, .kind = SHM_HELLO};
@@ -171,7 +164,6 @@ static void shm_socket_receive__what_is_no_hello_is_refused_and_leaves_no_file(v
     int file = -1;
     int before = count_descriptors();
 
-    (void)state;
     bad[0].magic++;
     bad[1].version++;
     bad[2].kind = SHM_REPLY;
@@ -196,25 +188,23 @@ static void shm_socket_receive__what_is_no_hello_is_refused_and_leaves_no_file(v
 }
 
 /** It looks like the end of the connection, but for the file. */
-static void shm_socket_receive__an_empty_record_leaves_no_file(void **state)
+TEST(shm_socket_receive__an_empty_record_leaves_no_file)
 {
     struct ends ends = open_ends();
     struct shm_message message;
     int file = -1;
     int before = count_descriptors();
 
-    (void)state;
     send_raw(ends.connector, "", 0, 1);
     assert_int_equal(shm_socket_receive(ends.accepted, SHM_HELLO, &message, &file), -EPROTO);
     assert_int_equal(count_descriptors(), before);
     close_ends(&ends);
 }
 
-static void shm_socket_drain__counts_wake_ups(void **state)
+TEST(shm_socket_drain__counts_wake_ups)
 {
     struct ends ends = open_ends();
 
-    (void)state;
     assert_int_equal(shm_socket_drain(ends.accepted), 0);
     assert_int_equal(shm_socket_ring(ends.connector), 0);
     assert_int_equal(shm_socket_ring(ends.connector), 0);
@@ -227,13 +217,12 @@ static void shm_socket_drain__counts_wake_ups(void **state)
     close_ends(&ends);
 }
 
-static void shm_socket__the_end_of_the_other_is_seen(void **state)
+TEST(shm_socket__the_end_of_the_other_is_seen)
 {
     struct ends ends = open_ends();
     struct shm_message message;
     int file = -1;
 
-    (void)state;
     assert_int_equal(shm_socket_check(ends.connector), 0);
     assert_int_equal(shm_socket_ring(ends.connector), 0);
     assert_int_equal(shm_socket_check(ends.accepted), 0);
@@ -249,7 +238,7 @@ static void shm_socket__the_end_of_the_other_is_seen(void **state)
     close_ends(&ends);
 }
 
-static void shm_socket__another_user_is_refused_both_ways(void **state)
+TEST(shm_socket__another_user_is_refused_both_ways)
 {
     int listener = shm_socket_listen(incarnation());
     int before = count_descriptors();
@@ -258,7 +247,6 @@ static void shm_socket__another_user_is_refused_both_ways(void **state)
     pid_t process = 0;
     int ready[2];
 
-    (void)state;
     if (geteuid() != 0) {
         fail_msg("%s", "becoming another user needs root: run the tests as root");
     }
@@ -289,21 +277,4 @@ static void shm_socket__another_user_is_refused_both_ways(void **state)
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     close(listener);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_socket_listen__one_of_a_name),
-        cmocka_unit_test(shm_socket_connect__nobody_there),
-        cmocka_unit_test(shm_socket_connect__too_many_at_once),
-        cmocka_unit_test(shm_socket_send__hello_and_reply_carry_a_file_each),
-        cmocka_unit_test(shm_socket_receive__what_is_no_hello_is_refused_and_leaves_no_file),
-        cmocka_unit_test(shm_socket_receive__an_empty_record_leaves_no_file),
-        cmocka_unit_test(shm_socket_drain__counts_wake_ups),
-        cmocka_unit_test(shm_socket__the_end_of_the_other_is_seen),
-        cmocka_unit_test(shm_socket__another_user_is_refused_both_ways),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,12 +13,11 @@
 
 /* ---- frames -------------------------------------------------------------------------------- */
 
-static void shm_lane__what_it_says_of_itself(void **state)
+TEST(shm_lane__what_it_says_of_itself)
 {
     struct lane *a = open_shm(1);
     struct address_layout address = address_layout_of(a);
 
-    (void)state;
     assert_int_equal(a->kind, LANE_SHM);
     assert_false(a->polling_is_costly);
     assert_int_equal(a->frame_bytes, SHM_FRAME_BYTES);
@@ -29,21 +28,20 @@ static void shm_lane__what_it_says_of_itself(void **state)
     close_shm(a);
 }
 
-static void shm_lane_open__an_incarnation_is_open_once(void **state)
+TEST(shm_lane_open__an_incarnation_is_open_once)
 {
     struct lane *a = open_shm(1);
     struct shm_lane_options options = {.incarnation = inside(a)->incarnation, .peers = 1};
     struct lane *second = NULL;
     int before = count_descriptors();
 
-    (void)state;
     assert_int_equal(shm_lane_open(&options, &second), -EADDRINUSE);
     assert_null(second);
     assert_int_equal(count_descriptors(), before);
     close_shm(a);
 }
 
-static void shm_lane__frames_arrive_whole_and_in_order(void **state)
+TEST(shm_lane__frames_arrive_whole_and_in_order)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -51,7 +49,6 @@ static void shm_lane__frames_arrive_whole_and_in_order(void **state)
     struct lane_address to_a = reach_lane(b, a);
     struct lane_address from;
 
-    (void)state;
     for (unsigned i = 0; i < 20 * SHM_CELLS; i++) {
         uint32_t data_bytes = i % 7 == 0 ? 1 + i * 13 % SHM_PAYLOAD_BYTES : 1 + i % 200;
         assert_true(send_number(a, &to_b, (uint8_t)i, data_bytes));
@@ -66,14 +63,13 @@ static void shm_lane__frames_arrive_whole_and_in_order(void **state)
     close_shm(b);
 }
 
-static void shm_lane__full_takes_nothing_and_loses_nothing(void **state)
+TEST(shm_lane__full_takes_nothing_and_loses_nothing)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
     unsigned sent = 0;
 
-    (void)state;
     while (send_number(a, &to_b, (uint8_t)sent, 8)) {
         sent++;
     }
@@ -88,7 +84,7 @@ static void shm_lane__full_takes_nothing_and_loses_nothing(void **state)
     close_shm(b);
 }
 
-static void shm_lane__many_in_a_call(void **state)
+TEST(shm_lane__many_in_a_call)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -98,7 +94,6 @@ static void shm_lane__many_in_a_call(void **state)
     uint8_t heads[300][LANE_HEADROOM + HEAD_BYTES] = {0};
     unsigned received = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 300; i++) {
         heads[i][LANE_HEADROOM + 1] = FRAME_EAGER;
         heads[i][LANE_HEADROOM + 40] = (uint8_t)i;
@@ -121,13 +116,12 @@ static void shm_lane__many_in_a_call(void **state)
     close_shm(b);
 }
 
-static void shm_lane__to_itself(void **state)
+TEST(shm_lane__to_itself)
 {
     struct lane *a = open_shm(1);
     struct lane_address to_a = reach_lane(a, a);
     struct lane_address from;
 
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         assert_true(send_number(a, &to_a, (uint8_t)i, 1 + i * 5));
         assert_int_equal(receive_number(a, &from), (uint8_t)i);
@@ -136,13 +130,12 @@ static void shm_lane__to_itself(void **state)
     close_shm(a);
 }
 
-static void shm_reach__not_on_this_host(void **state)
+TEST(shm_reach__not_on_this_host)
 {
     struct lane *a = open_shm(1);
     struct address_layout address = address_layout_of(a);
     struct lane_address to;
 
-    (void)state;
     address.host = to_le64(from_le64(address.host) + 1);
     assert_int_equal(a->operations->reach(a, &address, &to), -EHOSTUNREACH);
     address.host = to_le64(0);
@@ -162,14 +155,13 @@ static void open_as_nobody(int end, uint64_t parent)
     tell(end, &address, sizeof address);
 }
 
-static void shm_reach__not_another_user(void **state)
+TEST(shm_reach__not_another_user)
 {
     struct lane *a = open_shm(1);
     struct child child = start(open_as_nobody, 0);
     struct address_layout address;
     struct lane_address to;
 
-    (void)state;
     hear(&child, &address, sizeof address);
     assert_int_equal(a->operations->reach(a, &address, &to), -EHOSTUNREACH);
     stop_child(&child);
@@ -180,14 +172,13 @@ static void shm_reach__not_another_user(void **state)
 
 #define CROWD 16
 
-static void shm_lane__sixteen_endpoints_all_to_all(void **state)
+TEST(shm_lane__sixteen_endpoints_all_to_all)
 {
     struct lane *lanes[CROWD];
     struct lane_address to[CROWD][CROWD];
     int descriptors = count_descriptors();
     int mappings = count_mappings("memfd:beowire");
 
-    (void)state;
     for (unsigned i = 0; i < CROWD; i++) {
         lanes[i] = open_shm(i + 1);
     }
@@ -218,14 +209,13 @@ static void shm_lane__sixteen_endpoints_all_to_all(void **state)
     assert_int_equal(count_mappings("memfd:beowire"), mappings);
 }
 
-static void shm_receive__of_many_only_the_busy_are_polled(void **state)
+TEST(shm_receive__of_many_only_the_busy_are_polled)
 {
     struct lane *hub = open_shm(1);
     struct lane *lanes[CROWD];
     struct lane_address to[CROWD];
     struct lane_incoming frame;
 
-    (void)state;
     for (unsigned i = 0; i < CROWD; i++) {
         lanes[i] = open_shm(i + 2);
         to[i] = reach_lane(lanes[i], hub);
@@ -254,14 +244,13 @@ static void shm_receive__of_many_only_the_busy_are_polled(void **state)
     close_shm(hub);
 }
 
-static void shm_receive__nobody_is_starved(void **state)
+TEST(shm_receive__nobody_is_starved)
 {
     struct lane *hub = open_shm(1);
     struct lane *lanes[3];
     struct lane_address to[3];
     unsigned heard[3] = {0};
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         lanes[i] = open_shm(i + 2);
         to[i] = reach_lane(lanes[i], hub);
@@ -294,7 +283,7 @@ static void send_and_stay(int end, uint64_t parent)
     tell(end, &inside(lane)->incarnation, sizeof inside(lane)->incarnation);
 }
 
-static void shm_lost__process_that_was_killed(void **state)
+TEST(shm_lost__process_that_was_killed)
 {
     struct lane *a = open_shm(1);
     struct child child = start(send_and_stay, inside(a)->incarnation);
@@ -302,7 +291,6 @@ static void shm_lost__process_that_was_killed(void **state)
     struct lane_loss lost;
     int mappings = count_mappings("memfd:beowire");
 
-    (void)state;
     hear(&child, &incarnation, sizeof incarnation);
     struct lane_address to = reach(a, incarnation);
     assert_int_equal(receive_number(a, NULL), 1);
@@ -322,14 +310,13 @@ static void shm_lost__process_that_was_killed(void **state)
 }
 
 /** One that is stopped is there still. */
-static void shm_ask_host__process_that_was_stopped(void **state)
+TEST(shm_ask_host__process_that_was_stopped)
 {
     struct lane *a = open_shm(1);
     struct child child = start(send_and_stay, inside(a)->incarnation);
     uint64_t incarnation = 0;
     int status = 0;
 
-    (void)state;
     hear(&child, &incarnation, sizeof incarnation);
     struct lane_address to = reach(a, incarnation);
     assert_int_equal(kill(child.process, SIGSTOP), 0);
@@ -340,13 +327,12 @@ static void shm_ask_host__process_that_was_stopped(void **state)
     close_shm(a);
 }
 
-static void shm_lost__wakes_who_sleeps(void **state)
+TEST(shm_lost__wakes_who_sleeps)
 {
     struct lane *a = open_shm(1);
     struct child child = start(send_and_stay, inside(a)->incarnation);
     uint64_t incarnation = 0;
 
-    (void)state;
     hear(&child, &incarnation, sizeof incarnation);
     struct lane_address to = reach(a, incarnation);
     for (int i = 1; i <= 3; i++) {
@@ -362,13 +348,12 @@ static void shm_lost__wakes_who_sleeps(void **state)
     close_shm(a);
 }
 
-static void shm_lane__restart_is_another_peer(void **state)
+TEST(shm_lane__restart_is_another_peer)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address old = reach_lane(a, b);
 
-    (void)state;
     assert_true(send_number(a, &old, 1, 8));
     close_shm(b);
     b = open_shm(3);
@@ -383,7 +368,7 @@ static void shm_lane__restart_is_another_peer(void **state)
     close_shm(b);
 }
 
-static void shm_lane__a_ring_that_breaks_the_rules_is_closed(void **state)
+TEST(shm_lane__a_ring_that_breaks_the_rules_is_closed)
 {
     struct lane *a = open_shm(1);
     pid_t process = 0;
@@ -392,7 +377,6 @@ static void shm_lane__a_ring_that_breaks_the_rules_is_closed(void **state)
     struct lane_incoming frames[4];
     int connection = shm_socket_connect(inside(a)->incarnation, &process);
 
-    (void)state;
     assert_int_equal(shm_segment_make("test", sizeof(struct shm_ring), &memory, &file), 0);
     struct shm_ring *ring = memory;
     ring->cells[0].control = UINT64_C(1) << 48 | UINT64_C(50) << 32;
@@ -420,7 +404,7 @@ static void shm_lane__a_ring_that_breaks_the_rules_is_closed(void **state)
     close_shm(a);
 }
 
-static void shm_send__peer_that_breaks_the_rules_is_lost(void **state)
+TEST(shm_send__peer_that_breaks_the_rules_is_lost)
 {
     struct lane *a = open_shm(1);
     uint64_t other = incarnation_of(getpid(), 2);
@@ -430,7 +414,6 @@ static void shm_send__peer_that_breaks_the_rules_is_lost(void **state)
     void *memory = NULL;
     int file = -1;
 
-    (void)state;
     assert_true(send_number(a, &to, 1, 8));
     int accepted = shm_socket_accept(listener);
     assert_int_equal(shm_socket_receive(accepted, SHM_HELLO, &hello, &file), 0);
@@ -451,13 +434,12 @@ static void shm_send__peer_that_breaks_the_rules_is_lost(void **state)
 
 /* ---- sleeping ------------------------------------------------------------------------------ */
 
-static void shm_arm__frames_that_are_there_prevent_sleep(void **state)
+TEST(shm_arm__frames_that_are_there_prevent_sleep)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
 
-    (void)state;
     assert_true(b->operations->arm(b));
     assert_int_equal(wait_for(b, PATIENCE_NS), 1); /* somebody has connected */
     assert_true(send_number(a, &to_b, 1, 8));
@@ -517,7 +499,7 @@ static void *ping(void *context)
     return NULL;
 }
 
-static void shm_arm__two_threads_that_sleep_lose_no_wake_up(void **state)
+TEST(shm_arm__two_threads_that_sleep_lose_no_wake_up)
 {
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
@@ -525,7 +507,6 @@ static void shm_arm__two_threads_that_sleep_lose_no_wake_up(void **state)
     struct sleeper second = {.lane = b, .other = reach_lane(b, a)};
     pthread_t threads[2];
 
-    (void)state;
     assert_int_equal(pthread_create(&threads[0], NULL, ping, &first), 0);
     assert_int_equal(pthread_create(&threads[1], NULL, ping, &second), 0);
     assert_int_equal(pthread_join(threads[0], NULL), 0);
@@ -534,31 +515,4 @@ static void shm_arm__two_threads_that_sleep_lose_no_wake_up(void **state)
     assert_false(second.lost);
     close_shm(a);
     close_shm(b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_lane__what_it_says_of_itself),
-        cmocka_unit_test(shm_lane_open__an_incarnation_is_open_once),
-        cmocka_unit_test(shm_lane__frames_arrive_whole_and_in_order),
-        cmocka_unit_test(shm_lane__full_takes_nothing_and_loses_nothing),
-        cmocka_unit_test(shm_lane__many_in_a_call),
-        cmocka_unit_test(shm_lane__to_itself),
-        cmocka_unit_test(shm_reach__not_on_this_host),
-        cmocka_unit_test(shm_reach__not_another_user),
-        cmocka_unit_test(shm_lane__sixteen_endpoints_all_to_all),
-        cmocka_unit_test(shm_receive__of_many_only_the_busy_are_polled),
-        cmocka_unit_test(shm_receive__nobody_is_starved),
-        cmocka_unit_test(shm_lost__process_that_was_killed),
-        cmocka_unit_test(shm_ask_host__process_that_was_stopped),
-        cmocka_unit_test(shm_lost__wakes_who_sleeps),
-        cmocka_unit_test(shm_lane__restart_is_another_peer),
-        cmocka_unit_test(shm_lane__a_ring_that_breaks_the_rules_is_closed),
-        cmocka_unit_test(shm_send__peer_that_breaks_the_rules_is_lost),
-        cmocka_unit_test(shm_arm__frames_that_are_there_prevent_sleep),
-        cmocka_unit_test(shm_arm__two_threads_that_sleep_lose_no_wake_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/sim/sim_join.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SEGMENT_BYTES 100
 #define KEY 3
@@ -44,6 +41,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct sim_joiner *joiner, name, setup, teardown)
+
 static void begin(struct sim_joiner *joiner, uint32_t number, uint32_t bytes)
 {
     const struct sim_segment first = segment(number, bytes, 1);
@@ -51,9 +50,8 @@ static void begin(struct sim_joiner *joiner, uint32_t number, uint32_t bytes)
     assert_true(sim_join_begin(joiner, &first));
 }
 
-static void sim_join_append__in_order(void **state)
+FIXTURE_TEST(sim_join_append__in_order)
 {
-    struct sim_joiner *joiner = *state;
     const struct sim_segment second = segment(8, SEGMENT_BYTES, 2);
     const struct sim_segment last = segment(9, 30, 3);
     const struct sim_segment after = segment(10, 30, 4);
@@ -72,9 +70,8 @@ static void sim_join_append__in_order(void **state)
     assert_int_equal(incoming.payload[229], 3);
 }
 
-static void sim_join_append__what_does_not_follow(void **state)
+FIXTURE_TEST(sim_join_append__what_does_not_follow)
 {
-    struct sim_joiner *joiner = *state;
     struct sim_segment other;
     struct frame_data head;
 
@@ -98,9 +95,8 @@ static void sim_join_append__what_does_not_follow(void **state)
     assert_true(sim_join_append(joiner, &other));
 }
 
-static void sim_join_append__as_long_as_a_datagram(void **state)
+FIXTURE_TEST(sim_join_append__as_long_as_a_datagram)
 {
-    struct sim_joiner *joiner = *state;
     struct lane_incoming incoming;
     uint32_t segments = 1;
     bool placed;
@@ -117,9 +113,8 @@ static void sim_join_append__as_long_as_a_datagram(void **state)
     assert_int_equal(sim_join_end(joiner, &incoming, &placed), segments);
 }
 
-static void sim_join_begin__so_many_runs(void **state)
+FIXTURE_TEST(sim_join_begin__so_many_runs)
 {
-    struct sim_joiner *joiner = *state;
     const struct sim_segment more = segment(1, 1, 2);
 
     for (unsigned i = 0; i < SIM_JOIN_RUNS; i++) {
@@ -130,9 +125,8 @@ static void sim_join_begin__so_many_runs(void **state)
     assert_true(sim_join_begin(joiner, &more));
 }
 
-static void sim_join_end__the_next_is_expected_behind(void **state)
+FIXTURE_TEST(sim_join_end__the_next_is_expected_behind)
 {
-    struct sim_joiner *joiner = *state;
     struct lane_incoming incoming;
     uint8_t target[150] = {0};
     bool placed = false;
@@ -161,9 +155,8 @@ static void sim_join_end__the_next_is_expected_behind(void **state)
 }
 
 /** More than is expected would be written beyond the buffer. */
-static void sim_join_end__longer_than_expected(void **state)
+FIXTURE_TEST(sim_join_end__longer_than_expected)
 {
-    struct sim_joiner *joiner = *state;
     struct lane_incoming incoming;
     uint8_t target[60] = {0};
     bool placed = true;
@@ -183,18 +176,4 @@ static void sim_join_end__longer_than_expected(void **state)
     assert_false(placed);
     assert_int_not_equal(target[49], 0);
     assert_int_equal(target[50], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(sim_join_append__in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(sim_join_append__what_does_not_follow, setup, teardown),
-        cmocka_unit_test_setup_teardown(sim_join_append__as_long_as_a_datagram, setup, teardown),
-        cmocka_unit_test_setup_teardown(sim_join_begin__so_many_runs, setup, teardown),
-        cmocka_unit_test_setup_teardown(sim_join_end__the_next_is_expected_behind, setup, teardown),
-        cmocka_unit_test_setup_teardown(sim_join_end__longer_than_expected, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,10 @@
 #include "frame/address_layout.h"
 #include "frame/frame.h"
 #include "sim_wires.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SEGMENT_BYTES 100
 #define RUN_BYTES 350
@@ -77,14 +74,13 @@ static void expect_run(struct lane *lane, const struct lane *from, uint64_t firs
     lane->operations->expect(lane, &expectation);
 }
 
-static void sim_lane_open__one_lane_a_node(void **state)
+TEST(sim_lane_open__one_lane_a_node)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct lane *third = NULL;
     struct sim_wire *wire = open_wire(&options, lanes);
 
-    (void)state;
     assert_int_equal(sim_lane_open(wire, 2, 0, &third), -EINVAL);
     assert_int_equal(sim_lane_open(wire, 1, 0, &third), -EADDRINUSE);
     assert_int_equal(sim_node_of(wire, &(struct lane_address){{2, 0, 0, 0, 0, 1}}), 1);
@@ -92,13 +88,12 @@ static void sim_lane_open__one_lane_a_node(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_lane__closed_and_opened_again(void **state)
+TEST(sim_lane__closed_and_opened_again)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct sim_wire *wire = open_wire(&options, lanes);
 
-    (void)state;
     assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
     sim_wire_advance(wire, options.start_ns + options.delay_ns);
     assert_int_equal(send_frame(lanes[0], lanes[1], 2), 1);
@@ -110,7 +105,7 @@ static void sim_lane__closed_and_opened_again(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_lane__cuts_into_segments(void **state)
+TEST(sim_lane__cuts_into_segments)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
@@ -118,7 +113,6 @@ static void sim_lane__cuts_into_segments(void **state)
     struct lane_incoming incoming[8];
     struct frame frame;
 
-    (void)state;
     assert_true(lanes[0]->cuts);
     send_run(lanes[0], lanes[1]);
     assert_int_equal(lanes[0]->sent_frames, 4);
@@ -139,12 +133,11 @@ static void sim_lane__cuts_into_segments(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_lane__each_segment_may_be_lost(void **state)
+TEST(sim_lane__each_segment_may_be_lost)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
 
-    (void)state;
     options.lost_ppm = 300000;
     struct sim_wire *wire = open_cutting(&options, 1000000, lanes);
     for (unsigned i = 0; i < 100; i++) {
@@ -155,14 +148,13 @@ static void sim_lane__each_segment_may_be_lost(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_lane__joins_what_follows(void **state)
+TEST(sim_lane__joins_what_follows)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct sim_wire *wire = open_cutting(&options, 1000000, lanes);
     struct lane_incoming incoming[2];
 
-    (void)state;
     send_run(lanes[0], lanes[1]);
     sim_wire_advance(wire, options.start_ns + options.delay_ns);
     assert_int_equal(lanes[1]->operations->receive(lanes[1], incoming, 2), 1);
@@ -174,7 +166,7 @@ static void sim_lane__joins_what_follows(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_lane__puts_it_where_it_is_expected(void **state)
+TEST(sim_lane__puts_it_where_it_is_expected)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
@@ -182,7 +174,6 @@ static void sim_lane__puts_it_where_it_is_expected(void **state)
     struct lane_incoming incoming[4];
     uint8_t target[RUN_BYTES] = {0};
 
-    (void)state;
     send_run(lanes[0], lanes[1]);
     sim_wire_advance(wire, options.start_ns + options.delay_ns);
     expect_run(lanes[1], lanes[0], FIRST, target);
@@ -195,7 +186,7 @@ static void sim_lane__puts_it_where_it_is_expected(void **state)
 }
 
 /** Hosts write before they know what has come. */
-static void sim_lane__spoils_the_place_of_what_did_not_come(void **state)
+TEST(sim_lane__spoils_the_place_of_what_did_not_come)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
@@ -203,7 +194,6 @@ static void sim_lane__spoils_the_place_of_what_did_not_come(void **state)
     struct lane_incoming incoming[1];
     uint8_t target[RUN_BYTES] = {0};
 
-    (void)state;
     send_run(lanes[0], lanes[1]);
     sim_wire_advance(wire, options.start_ns + options.delay_ns);
     expect_run(lanes[1], lanes[0], FIRST + 1, target);
@@ -216,7 +206,7 @@ static void sim_lane__spoils_the_place_of_what_did_not_come(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_lane__more_runs_than_it_has_room_for(void **state)
+TEST(sim_lane__more_runs_than_it_has_room_for)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
@@ -224,7 +214,6 @@ static void sim_lane__more_runs_than_it_has_room_for(void **state)
     struct lane_incoming incoming[16];
     unsigned runs = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 10; i++) {
         send_run(lanes[0], lanes[1]);
     }
@@ -279,13 +268,12 @@ static struct sharing share(uint32_t unread_ppm)
     return sharing;
 }
 
-static void sim_lane__reads_the_memory_of_others(void **state)
+TEST(sim_lane__reads_the_memory_of_others)
 {
     struct sharing sharing = share(0);
     struct lane *reader = sharing.lanes[0];
     uint8_t target[RUN_BYTES] = {0};
 
-    (void)state;
     assert_int_equal(reader->kind, LANE_SHM);
     assert_int_equal(sim_node_of(sharing.wire, &sharing.from), 1);
     assert_int_equal(read_of(reader, &sharing.from, target), 0);
@@ -296,13 +284,12 @@ static void sim_lane__reads_the_memory_of_others(void **state)
     close_wire(sharing.wire, sharing.lanes, 2);
 }
 
-static void sim_lane__reads_nothing_of_a_process_that_has_ended(void **state)
+TEST(sim_lane__reads_nothing_of_a_process_that_has_ended)
 {
     struct sharing sharing = share(0);
     struct lane **lanes = sharing.lanes;
     uint8_t target[RUN_BYTES] = {0};
 
-    (void)state;
     lanes[1]->operations->close(lanes[1]);
     assert_int_equal(read_of(lanes[0], &sharing.from, target), -ECONNRESET);
     /* Nor of the one that has taken its place. */
@@ -315,23 +302,21 @@ static void sim_lane__reads_nothing_of_a_process_that_has_ended(void **state)
     close_wire(sharing.wire, lanes, 2);
 }
 
-static void sim_lane__reading_that_is_not_allowed(void **state)
+TEST(sim_lane__reading_that_is_not_allowed)
 {
     struct sharing sharing = share(1000000);
     uint8_t target[RUN_BYTES] = {0};
 
-    (void)state;
     assert_int_equal(read_of(sharing.lanes[0], &sharing.from, target), -EPERM);
     assert_int_equal(target[1], 0);
     close_wire(sharing.wire, sharing.lanes, 2);
 }
 
-static void sim_wire_open__sharing_lanes_do_not_cut(void **state)
+TEST(sim_wire_open__sharing_lanes_do_not_cut)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct sim_wire *wire = NULL;
 
-    (void)state;
     options.sharing = 1;
     options.cutting = 1;
     assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
@@ -355,14 +340,13 @@ static struct sim_wire *send_to_nobody(struct lane *lanes[2], bool cut_back)
     return wire;
 }
 
-static void sim_lane__tells_once_that_a_process_has_ended(void **state)
+TEST(sim_lane__tells_once_that_a_process_has_ended)
 {
     struct lane *lanes[2];
     struct sim_wire *wire = send_to_nobody(lanes, false);
     const struct lane_address expected = sim_address(1, 0);
     struct lane_loss lost;
 
-    (void)state;
     assert_int_equal(sim_wire_counters(wire)->told, 1);
     assert_true(sim_wire_was_told(wire, 0, 1));
     assert_false(sim_wire_was_told(wire, 1, 0));
@@ -372,39 +356,36 @@ static void sim_lane__tells_once_that_a_process_has_ended(void **state)
     close_wire(wire, lanes, 1);
 }
 
-static void sim_lane__tells_nothing_that_does_not_get_through(void **state)
+TEST(sim_lane__tells_nothing_that_does_not_get_through)
 {
     struct lane *lanes[2];
     struct sim_wire *wire = send_to_nobody(lanes, true);
     struct lane_loss lost;
 
-    (void)state;
     assert_int_equal(sim_wire_counters(wire)->told, 0);
     assert_false(sim_wire_was_told(wire, 0, 1));
     assert_false(lanes[0]->operations->lost(lanes[0], &lost));
     close_wire(wire, lanes, 1);
 }
 
-static void sim_lane__tells_nothing_of_whoever_has_taken_the_place(void **state)
+TEST(sim_lane__tells_nothing_of_whoever_has_taken_the_place)
 {
     struct lane *lanes[2];
     struct sim_wire *wire = send_to_nobody(lanes, false);
     struct lane_loss lost;
 
-    (void)state;
     assert_int_equal(sim_lane_open(wire, 1, 0, &lanes[1]), 0);
     assert_false(lanes[0]->operations->lost(lanes[0], &lost));
     close_wire(wire, lanes, 2);
 }
 
 /** A host that can be reached answers, whatever becomes of the process; and it would be told of. */
-static void sim_lane__asks_the_host(void **state)
+TEST(sim_lane__asks_the_host)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     const struct lane_address to = sim_address(1, 0);
     struct lane *lanes[2];
 
-    (void)state;
     options.told_ppm = 1000000;
     struct sim_wire *wire = open_wire(&options, lanes);
     const struct lane_operations *operations = lanes[0]->operations;
@@ -420,28 +401,4 @@ static void sim_lane__asks_the_host(void **state)
     sim_wire_vanish(wire, 1);
     assert_int_equal(operations->ask_host(lanes[0], &to, 1, true), LANE_HOST_ASKED);
     close_wire(wire, lanes, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sim_lane_open__one_lane_a_node),
-        cmocka_unit_test(sim_lane__closed_and_opened_again),
-        cmocka_unit_test(sim_lane__cuts_into_segments),
-        cmocka_unit_test(sim_lane__each_segment_may_be_lost),
-        cmocka_unit_test(sim_lane__joins_what_follows),
-        cmocka_unit_test(sim_lane__puts_it_where_it_is_expected),
-        cmocka_unit_test(sim_lane__spoils_the_place_of_what_did_not_come),
-        cmocka_unit_test(sim_lane__more_runs_than_it_has_room_for),
-        cmocka_unit_test(sim_lane__reads_the_memory_of_others),
-        cmocka_unit_test(sim_lane__reads_nothing_of_a_process_that_has_ended),
-        cmocka_unit_test(sim_lane__reading_that_is_not_allowed),
-        cmocka_unit_test(sim_wire_open__sharing_lanes_do_not_cut),
-        cmocka_unit_test(sim_lane__tells_once_that_a_process_has_ended),
-        cmocka_unit_test(sim_lane__tells_nothing_that_does_not_get_through),
-        cmocka_unit_test(sim_lane__tells_nothing_of_whoever_has_taken_the_place),
-        cmocka_unit_test(sim_lane__asks_the_host),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

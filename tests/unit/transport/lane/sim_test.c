@@ -2,20 +2,16 @@
 #include "lane/sim/sim.h"
 
 #include "sim_wires.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void sim_wire_open__bad_options(void **state)
+TEST(sim_wire_open__bad_options)
 {
     struct sim_wire *wire = NULL;
     struct sim_options options = SIM_OPTIONS_DEFAULT;
 
-    (void)state;
     options.nodes = 0;
     assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
     options = (struct sim_options)SIM_OPTIONS_DEFAULT;
@@ -29,14 +25,13 @@ static void sim_wire_open__bad_options(void **state)
     assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
 }
 
-static void sim_wire__delivers_in_order_when_due(void **state)
+TEST(sim_wire__delivers_in_order_when_due)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct sim_wire *wire = open_wire(&options, lanes);
     uint64_t due_ns = options.start_ns + options.delay_ns;
 
-    (void)state;
     assert_int_equal(sim_wire_next(wire), UINT64_MAX);
     for (uint8_t i = 0; i < 100; i++) {
         assert_int_equal(send_frame(lanes[0], lanes[1], i), 1);
@@ -56,13 +51,12 @@ static void sim_wire__delivers_in_order_when_due(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire__says_who_sent(void **state)
+TEST(sim_wire__says_who_sent)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[3];
     struct lane_incoming incoming[4];
 
-    (void)state;
     options.nodes = 3;
     struct sim_wire *wire = open_wire(&options, lanes);
     assert_int_equal(send_frame(lanes[2], lanes[1], 0), 1);
@@ -96,14 +90,13 @@ static unsigned deliver_many(const struct sim_options *options, struct sim_count
     return arrived;
 }
 
-static void sim_wire__loses_about_as_many_as_asked(void **state)
+TEST(sim_wire__loses_about_as_many_as_asked)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct sim_counters counters;
     uint64_t hash;
     unsigned arrived;
 
-    (void)state;
     options.lost_ppm = 200000;
     arrived = deliver_many(&options, &counters, &hash);
     assert_int_equal(arrived, 2000 - counters.lost);
@@ -113,26 +106,24 @@ static void sim_wire__loses_about_as_many_as_asked(void **state)
     assert_int_equal(arrived, 0);
 }
 
-static void sim_wire__doubles_about_as_many_as_asked(void **state)
+TEST(sim_wire__doubles_about_as_many_as_asked)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct sim_counters counters;
     uint64_t hash;
     unsigned arrived;
 
-    (void)state;
     options.doubled_ppm = 100000;
     arrived = deliver_many(&options, &counters, &hash);
     assert_int_equal(arrived, 2000 + counters.doubled);
     assert_in_range(counters.doubled, 120, 280);
 }
 
-static void sim_wire__delayed_frames_are_overtaken(void **state)
+TEST(sim_wire__delayed_frames_are_overtaken)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
 
-    (void)state;
     options.delayed_ppm = 500000;
     options.jitter_ns = 1000000;
     struct sim_wire *wire = open_wire(&options, lanes);
@@ -152,27 +143,25 @@ static void sim_wire__delayed_frames_are_overtaken(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire__corrupted_frames_are_dropped(void **state)
+TEST(sim_wire__corrupted_frames_are_dropped)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct sim_counters counters;
     uint64_t hash;
     unsigned arrived;
 
-    (void)state;
     options.corrupted_ppm = 100000;
     arrived = deliver_many(&options, &counters, &hash);
     assert_int_equal(arrived, 2000 - counters.corrupted);
     assert_in_range(counters.corrupted, 120, 280);
 }
 
-static void sim_wire__corrupted_frames_differ_in_one_byte(void **state)
+TEST(sim_wire__corrupted_frames_differ_in_one_byte)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct lane_incoming incoming;
 
-    (void)state;
     options.corrupted_ppm = 1000000;
     options.deliver_corrupted = true;
     struct sim_wire *wire = open_wire(&options, lanes);
@@ -190,13 +179,12 @@ static void sim_wire__corrupted_frames_differ_in_one_byte(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire__refused_frames_are_not_taken(void **state)
+TEST(sim_wire__refused_frames_are_not_taken)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     unsigned taken = 0;
 
-    (void)state;
     options.refused_ppm = 500000;
     struct sim_wire *wire = open_wire(&options, lanes);
     for (unsigned i = 0; i < 1000; i++) {
@@ -208,7 +196,7 @@ static void sim_wire__refused_frames_are_not_taken(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire__same_seed_same_deliveries(void **state)
+TEST(sim_wire__same_seed_same_deliveries)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct sim_counters counters;
@@ -216,7 +204,6 @@ static void sim_wire__same_seed_same_deliveries(void **state)
     uint64_t again;
     uint64_t other;
 
-    (void)state;
     options.lost_ppm = options.doubled_ppm = options.delayed_ppm = 100000;
     options.jitter_ns = 1000000;
     (void)deliver_many(&options, &counters, &first);
@@ -227,26 +214,24 @@ static void sim_wire__same_seed_same_deliveries(void **state)
     assert_int_not_equal(first, other);
 }
 
-static void sim_wire__more_frames_than_it_holds(void **state)
+TEST(sim_wire__more_frames_than_it_holds)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct sim_counters counters;
     uint64_t hash;
     unsigned arrived;
 
-    (void)state;
     options.frames = 100;
     arrived = deliver_many(&options, &counters, &hash);
     assert_int_equal(arrived, 100);
     assert_int_equal(counters.overflowed, 1900);
 }
 
-static void sim_wire__rate_is_kept_at_the_port_of_the_receiver(void **state)
+TEST(sim_wire__rate_is_kept_at_the_port_of_the_receiver)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[3];
 
-    (void)state;
     options.nodes = 3;
     options.bytes_per_s = (HEAD_BYTES + 3) * UINT64_C(1000000); /* a frame takes a microsecond */
     struct sim_wire *wire = open_wire(&options, lanes);
@@ -267,12 +252,11 @@ static void sim_wire__rate_is_kept_at_the_port_of_the_receiver(void **state)
     close_wire(wire, lanes, 3);
 }
 
-static void sim_wire__full_queue_of_a_port(void **state)
+TEST(sim_wire__full_queue_of_a_port)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
 
-    (void)state;
     options.bytes_per_s = (HEAD_BYTES + 3) * UINT64_C(1000000);
     options.queue_bytes = 4 * (HEAD_BYTES + 3);
     struct sim_wire *wire = open_wire(&options, lanes);
@@ -288,13 +272,12 @@ static void sim_wire__full_queue_of_a_port(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire_mangle__only_what_the_node_sends_and_gets(void **state)
+TEST(sim_wire_mangle__only_what_the_node_sends_and_gets)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[3];
     struct lane_incoming incoming;
 
-    (void)state;
     options.nodes = 3;
     struct sim_wire *wire = open_wire(&options, lanes);
     sim_wire_mangle(wire, 2, 1000000);
@@ -317,7 +300,7 @@ static void sim_wire_mangle__only_what_the_node_sends_and_gets(void **state)
 }
 
 /** It says it comes from a node that has no lane, and whose cable is pulled. */
-static void sim_wire_forge__from_whomever_it_says(void **state)
+TEST(sim_wire_forge__from_whomever_it_says)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
@@ -325,7 +308,6 @@ static void sim_wire_forge__from_whomever_it_says(void **state)
     const uint8_t frame[] = {1, 2, 3};
     struct lane_incoming incoming;
 
-    (void)state;
     lanes[0]->operations->close(lanes[0]);
     lanes[0] = NULL;
     sim_wire_unplug(wire, 0, 0, true);
@@ -349,12 +331,11 @@ static void sim_wire_forge__from_whomever_it_says(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire__more_frames_than_a_lane_has_room_for(void **state)
+TEST(sim_wire__more_frames_than_a_lane_has_room_for)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
 
-    (void)state;
     options.ring_frames = 4;
     struct sim_wire *wire = open_wire(&options, lanes);
     for (unsigned round = 0; round < 2; round++) {
@@ -387,13 +368,12 @@ static void observe(void *context, const struct sim_event *event)
     assert_int_equal(event->from + event->to, 1);
 }
 
-static void sim_wire_observe__each_event(void **state)
+TEST(sim_wire_observe__each_event)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct observed observed = {{0}, 0};
 
-    (void)state;
     options.doubled_ppm = 1000000;
     options.refused_ppm = 500000;
     struct sim_wire *wire = open_wire(&options, lanes);
@@ -413,13 +393,12 @@ static void sim_wire_observe__each_event(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire_cut__in_one_direction(void **state)
+TEST(sim_wire_cut__in_one_direction)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct sim_wire *wire = open_wire(&options, lanes);
 
-    (void)state;
     sim_wire_cut(wire, 0, 1, true);
     assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
     assert_int_equal(send_frame(lanes[1], lanes[0], 2), 1);
@@ -434,13 +413,12 @@ static void sim_wire_cut__in_one_direction(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire_narrow__loses_longer_frames_in_one_direction(void **state)
+TEST(sim_wire_narrow__loses_longer_frames_in_one_direction)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct sim_wire *wire = open_wire(&options, lanes);
 
-    (void)state;
     sim_wire_narrow(wire, 0, 1, 0, HEAD_BYTES + 3);
     assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
     sim_wire_narrow(wire, 0, 1, 0, HEAD_BYTES + 2);
@@ -456,13 +434,12 @@ static void sim_wire_narrow__loses_longer_frames_in_one_direction(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_wire_vanish__with_what_was_on_the_way(void **state)
+TEST(sim_wire_vanish__with_what_was_on_the_way)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
     struct lane *lanes[2];
     struct sim_wire *wire = open_wire(&options, lanes);
 
-    (void)state;
     assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
     sim_wire_vanish(wire, 1);
     assert_int_equal(send_frame(lanes[1], lanes[0], 2), 1);
@@ -473,11 +450,10 @@ static void sim_wire_vanish__with_what_was_on_the_way(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void random_below__stays_below(void **state)
+TEST(random_below__stays_below)
 {
     struct random random;
 
-    (void)state;
     random_seed(&random, 1);
     for (unsigned i = 0; i < 1000; i++) {
         assert_true(random_below(&random, 3) < 3);
@@ -486,44 +462,13 @@ static void random_below__stays_below(void **state)
     }
 }
 
-static void random_next__is_the_published_generator(void **state)
+TEST(random_next__is_the_published_generator)
 {
     /* From the authors' C code with the state {1, 2, 3, 4}. */
     struct random random = {{1, 2, 3, 4}};
     const uint64_t expected[] = {11520, 0, 1509978240, 1215971899390074240};
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(random_next(&random), expected[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sim_wire_open__bad_options),
-        cmocka_unit_test(sim_wire__delivers_in_order_when_due),
-        cmocka_unit_test(sim_wire__says_who_sent),
-        cmocka_unit_test(sim_wire__loses_about_as_many_as_asked),
-        cmocka_unit_test(sim_wire__doubles_about_as_many_as_asked),
-        cmocka_unit_test(sim_wire__delayed_frames_are_overtaken),
-        cmocka_unit_test(sim_wire__corrupted_frames_are_dropped),
-        cmocka_unit_test(sim_wire__corrupted_frames_differ_in_one_byte),
-        cmocka_unit_test(sim_wire__refused_frames_are_not_taken),
-        cmocka_unit_test(sim_wire__same_seed_same_deliveries),
-        cmocka_unit_test(sim_wire__more_frames_than_it_holds),
-        cmocka_unit_test(sim_wire__rate_is_kept_at_the_port_of_the_receiver),
-        cmocka_unit_test(sim_wire__full_queue_of_a_port),
-        cmocka_unit_test(sim_wire_mangle__only_what_the_node_sends_and_gets),
-        cmocka_unit_test(sim_wire_forge__from_whomever_it_says),
-        cmocka_unit_test(sim_wire__more_frames_than_a_lane_has_room_for),
-        cmocka_unit_test(sim_wire_observe__each_event),
-        cmocka_unit_test(sim_wire_cut__in_one_direction),
-        cmocka_unit_test(sim_wire_narrow__loses_longer_frames_in_one_direction),
-        cmocka_unit_test(sim_wire_vanish__with_what_was_on_the_way),
-        cmocka_unit_test(random_below__stays_below),
-        cmocka_unit_test(random_next__is_the_published_generator),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,13 +7,10 @@
 
 #include "lane/sim/sim.h"
 #include "lanes.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD_BYTES 32
 

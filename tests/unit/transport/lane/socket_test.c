@@ -5,6 +5,7 @@
 #include "frame/frame.h"
 #include "namespace.h"
 #include "refused.h"
+#include "unit/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <net/if_arp.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -22,8 +21,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ETHERTYPE 0x88B5
 #define ASKED_BYTES 65536 /* within every system's limit */
@@ -86,9 +83,8 @@ static void change(const char *interface, unsigned long what, int value)
     close(any);
 }
 
-static void socket_read_interface__says_what_it_is(void **state)
+TEST(socket_read_interface__says_what_it_is)
 {
-    (void)state;
     struct socket_interface end;
     struct socket_interface other;
     struct socket_interface loopback;
@@ -107,9 +103,8 @@ static void socket_read_interface__says_what_it_is(void **state)
     close(any);
 }
 
-static void socket_read_interface__none_for_us(void **state)
+TEST(socket_read_interface__none_for_us)
 {
-    (void)state;
     struct socket_interface read;
     int any = open_udp();
 
@@ -127,12 +122,11 @@ static void socket_read_interface__none_for_us(void **state)
     close(any);
 }
 
-static void socket_find_interface__or_why_not(void **state)
+TEST(socket_find_interface__or_why_not)
 {
     unsigned index = 0;
     struct rlimit before;
 
-    (void)state;
     assert_int_equal(socket_find_interface("end0", &index), 0);
     assert_int_equal(index, if_nametoindex("end0"));
     assert_int_equal(socket_find_interface("no-such", &index), -ENODEV);
@@ -144,9 +138,8 @@ static void socket_find_interface__or_why_not(void **state)
     assert_int_equal(status, -EMFILE);
 }
 
-static void socket_set_buffer__says_how_much_it_got(void **state)
+TEST(socket_set_buffer__says_how_much_it_got)
 {
-    (void)state;
     static const int options[] = {SO_SNDBUF, SO_RCVBUF};
     int any = open_udp();
 
@@ -161,9 +154,8 @@ static void socket_set_buffer__says_how_much_it_got(void **state)
     close(any);
 }
 
-static void socket_filter__holds_for_good(void **state)
+TEST(socket_filter__holds_for_good)
 {
-    (void)state;
     struct sock_filter sevens[] = {
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, ETH_HLEN),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 7, 0, 1),
@@ -185,9 +177,8 @@ static void socket_filter__holds_for_good(void **state)
     close(listening);
 }
 
-static void socket_take_drops__counts_each_once(void **state)
+TEST(socket_take_drops__counts_each_once)
 {
-    (void)state;
     struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)};
     uint32_t came = 0;
     uint8_t frame[64];
@@ -207,9 +198,8 @@ static void socket_take_drops__counts_each_once(void **state)
     close(listening);
 }
 
-static void socket_take_error__tells_it_once(void **state)
+TEST(socket_take_error__tells_it_once)
 {
-    (void)state;
     struct sockaddr_in nobody = {.sin_family = AF_INET, .sin_port = htons(9)};
     int sender = open_udp();
     struct pollfd told = {.fd = sender};
@@ -237,13 +227,12 @@ static void assert_comes_to_work(int socket, int index, bool expected)
     }
 }
 
-static void socket_interface_works__up_and_with_a_carrier(void **state)
+TEST(socket_interface_works__up_and_with_a_carrier)
 {
     int any = open_udp();
     int end0 = (int)if_nametoindex("end0");
     int end1 = (int)if_nametoindex("end1");
 
-    (void)state;
     assert_true(socket_interface_works(any, end0));
     assert_false(socket_interface_works(any, 0));
     assert_false(socket_interface_works(any, 999999)); /* there is none */
@@ -300,13 +289,12 @@ static bool can_ask(void)
     return socket_find_interface("end0", &index) == 0 && index > 0;
 }
 
-static void socket_send_all__also_without_sendmmsg(void **state)
+TEST(socket_send_all__also_without_sendmmsg)
 {
     const struct refused old = {SYS_sendmmsg, ENOSYS, 0, 0};
     const struct refused sandbox = {SYS_sendmmsg, EPERM, 0, 0};
     int any = open_udp();
 
-    (void)state;
     assert_true(socket_sends_many(any));
     close(any);
     assert_true(three_arrive());
@@ -314,30 +302,16 @@ static void socket_send_all__also_without_sendmmsg(void **state)
     assert_true_without(&sandbox, 1, three_arrive_one_by_one);
 }
 
-static void socket_control__without_unix_sockets(void **state)
+TEST(socket_control__without_unix_sockets)
 {
     const struct refused no_unix = {SYS_socket, EAFNOSUPPORT, 1, AF_UNIX};
 
-    (void)state;
     assert_true_without(&no_unix, 1, can_ask);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(socket_send_all__also_without_sendmmsg),
-        cmocka_unit_test(socket_control__without_unix_sockets),
-        cmocka_unit_test(socket_read_interface__says_what_it_is),
-        cmocka_unit_test(socket_find_interface__or_why_not),
-        cmocka_unit_test(socket_read_interface__none_for_us),
-        cmocka_unit_test(socket_set_buffer__says_how_much_it_got),
-        cmocka_unit_test(socket_filter__holds_for_good),
-        cmocka_unit_test(socket_take_drops__counts_each_once),
-        cmocka_unit_test(socket_take_error__tells_it_once),
-        cmocka_unit_test(socket_interface_works__up_and_with_a_carrier),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

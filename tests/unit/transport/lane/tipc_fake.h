@@ -10,19 +10,16 @@
 #include "frame/address_layout.h"
 #include "frame/frame.h"
 #include "lane/tipc/tipc.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <linux/sock_diag.h>
 #include <linux/tipc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define FAKE_SOCKETS 8
 #define FAKE_MESSAGES 128

@@ -28,13 +28,12 @@ static void expect(struct tipc_pair *pair, uint8_t *target, uint32_t message, ui
     pair->b->operations->expect(pair->b, &expectation);
 }
 
-static void tipc_receive__the_longest_frame(void **state)
+TEST_AROUND(tipc_receive__the_longest_frame, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming frame;
     uint32_t bytes = LANE_TIPC_FRAME_BYTES - HEAD_BYTES;
 
-    (void)state;
     assert_int_equal(receive(pair.b, &frame, 1), 0);
     assert_int_equal(send_data(pair.a, &pair.at_b, 5, 3, 0xA7, bytes), 1);
     assert_int_equal(receive(pair.b, &frame, 1), 1);
@@ -48,13 +47,12 @@ static void tipc_receive__the_longest_frame(void **state)
 }
 
 /** More than there is memory for at once: the rest stays with the kernel. */
-static void tipc_receive__more_than_there_is_room_for(void **state)
+TEST_AROUND(tipc_receive__more_than_there_is_room_for, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming frames[64];
     unsigned got = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 60; i++) {
         assert_int_equal(send_data(pair.a, &pair.at_b, 5, i, (uint8_t)i, PAYLOAD_BYTES), 1);
     }
@@ -70,12 +68,11 @@ static void tipc_receive__more_than_there_is_room_for(void **state)
 }
 
 /** Whoever has an answer to give does not first ask for more; whoever is in a stream does. */
-static void tipc_receive__one_call_for_one_message(void **state)
+TEST_AROUND(tipc_receive__one_call_for_one_message, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming frames[4];
 
-    (void)state;
     assert_int_equal(receive(pair.b, frames, 4), 0);
     assert_int_equal(send_data(pair.a, &pair.at_b, 5, 0, 1, 8), 1);
     fake.calls = 0;
@@ -88,13 +85,12 @@ static void tipc_receive__one_call_for_one_message(void **state)
     close_pair(&pair);
 }
 
-static void tipc_expect__payload_goes_where_it_belongs(void **state)
+TEST_AROUND(tipc_expect__payload_goes_where_it_belongs, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     uint8_t *target = calloc(3, PAYLOAD_BYTES);
     struct lane_incoming frames[4];
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(send_data(pair.a, &pair.at_b, 5, i, (uint8_t)(i + 1), PAYLOAD_BYTES), 1);
     }
@@ -111,14 +107,13 @@ static void tipc_expect__payload_goes_where_it_belongs(void **state)
 }
 
 /** Of another message, or of somebody else: it lies in the lane's own memory. */
-static void tipc_expect__something_else_comes(void **state)
+TEST_AROUND(tipc_expect__something_else_comes, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane *other = open_on(NODE_A);
     uint8_t *target = calloc(1, PAYLOAD_BYTES);
     struct lane_incoming frame;
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct lane *sender = i == 0 ? pair.a : other;
         assert_int_equal(send_data(sender, &pair.at_b, i == 0 ? 6 : 5, 0, 0x55, PAYLOAD_BYTES), 1);
@@ -138,14 +133,13 @@ static void tipc_expect__something_else_comes(void **state)
 }
 
 /** Longer than any frame of ours, or nothing at all. */
-static void tipc_receive__what_is_no_frame(void **state)
+TEST_AROUND(tipc_receive__what_is_no_frame, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming frame;
     uint8_t *data = calloc(1, TIPC_MAX_USER_MSG_SIZE);
     struct tipc_socket_addr stranger = {.ref = 5, .node = NODE_A};
 
-    (void)state;
     fake_queue(fake_of(pair.b->operations->descriptor(pair.b)), stranger, TIPC_OK, data,
                TIPC_MAX_USER_MSG_SIZE);
     fake_queue(fake_of(pair.b->operations->descriptor(pair.b)), stranger, TIPC_OK, data, 0);
@@ -155,13 +149,12 @@ static void tipc_receive__what_is_no_frame(void **state)
     close_pair(&pair);
 }
 
-static void tipc_lost__names_who_has_ended_once(void **state)
+TEST_AROUND(tipc_lost__names_who_has_ended_once, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming frame;
     struct lane_loss loss;
 
-    (void)state;
     close_lane(pair.b);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(send_data(pair.a, &pair.at_b, 5, 0, 1, 1000), 1);
@@ -177,13 +170,12 @@ static void tipc_lost__names_who_has_ended_once(void **state)
 }
 
 /** A receiver that has no room has not ended; and what has come meanwhile is not held up. */
-static void tipc_lost__not_where_there_was_no_room(void **state)
+TEST_AROUND(tipc_lost__not_where_there_was_no_room, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming frame;
     struct lane_loss loss;
 
-    (void)state;
     fake.room = 1;
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(send_data(pair.a, &pair.at_b, 5, i, 1, 1000), 1);
@@ -197,14 +189,13 @@ static void tipc_lost__not_where_there_was_no_room(void **state)
 }
 
 /** As many as anybody could care to send: a bounded number of calls, and of memory. */
-static void tipc_lost__many_come_back(void **state)
+TEST_AROUND(tipc_lost__many_come_back, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming frame;
     struct lane_loss loss;
     unsigned lost = 0;
 
-    (void)state;
     close_lane(pair.b);
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(send_data(pair.a, &pair.at_b, 5, i, 1, 100), 1);
@@ -223,7 +214,7 @@ static void tipc_lost__many_come_back(void **state)
 }
 
 /** Whoever makes up an answer of a host does not know what was asked. */
-static void tipc_host_answer__only_to_what_was_asked(void **state)
+TEST_AROUND(tipc_host_answer__only_to_what_was_asked, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct fake_socket *socket = fake_of(pair.a->operations->descriptor(pair.a));
@@ -232,7 +223,6 @@ static void tipc_host_answer__only_to_what_was_asked(void **state)
     struct lane_incoming frame;
     uint32_t mark = 0;
 
-    (void)state;
     fake_queue(socket, nobody, TIPC_ERR_NO_PORT, invented, sizeof invented);
     fake_queue(socket, nobody, TIPC_ERR_NO_PORT, invented, 4);
     assert_int_equal(receive(pair.a, &frame, 1), 0);
@@ -243,22 +233,4 @@ static void tipc_host_answer__only_to_what_was_asked(void **state)
     assert_int_equal(receive(pair.a, &frame, 1), 0);
     assert_int_equal(pair.a->operations->host_answer(pair.a, &mark), LANE_HOST_ASKED);
     close_pair(&pair);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(tipc_receive__the_longest_frame, fake_setup),
-        cmocka_unit_test_setup(tipc_receive__more_than_there_is_room_for, fake_setup),
-        cmocka_unit_test_setup(tipc_receive__one_call_for_one_message, fake_setup),
-        cmocka_unit_test_setup(tipc_expect__payload_goes_where_it_belongs, fake_setup),
-        cmocka_unit_test_setup(tipc_expect__something_else_comes, fake_setup),
-        cmocka_unit_test_setup(tipc_receive__what_is_no_frame, fake_setup),
-        cmocka_unit_test_setup(tipc_lost__names_who_has_ended_once, fake_setup),
-        cmocka_unit_test_setup(tipc_lost__not_where_there_was_no_room, fake_setup),
-        cmocka_unit_test_setup(tipc_lost__many_come_back, fake_setup),
-        cmocka_unit_test_setup(tipc_host_answer__only_to_what_was_asked, fake_setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

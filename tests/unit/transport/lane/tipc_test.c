@@ -4,11 +4,10 @@
 #include "lane/lane_type.h"
 #include "tuning.h"
 
-static void tipc_lane_open__what_it_says_of_itself(void **state)
+TEST_AROUND(tipc_lane_open__what_it_says_of_itself, fake_setup, NULL)
 {
     struct lane *lane = open_on(NODE_A);
 
-    (void)state;
     assert_int_equal(lane->kind, LANE_TIPC);
     assert_true(lane->of_host);
     assert_false(lane->shares_memory);
@@ -20,12 +19,11 @@ static void tipc_lane_open__what_it_says_of_itself(void **state)
     close_lane(lane);
 }
 
-static void tipc_lane_open__a_kernel_without(void **state)
+TEST_AROUND(tipc_lane_open__a_kernel_without, fake_setup, NULL)
 {
     static const int errors[] = {EAFNOSUPPORT, EMFILE, EPERM};
     struct lane *lane = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < sizeof errors / sizeof *errors; i++) {
         fake.error = errors[i];
         assert_int_equal(tipc_lane_open(&lane), -errors[i]);
@@ -37,12 +35,11 @@ static void tipc_lane_open__a_kernel_without(void **state)
 }
 
 /** An address has room for four ways. */
-static void tipc_lane_type__beside_three_interfaces_at_most(void **state)
+TEST_AROUND(tipc_lane_type__beside_three_interfaces_at_most, fake_setup, NULL)
 {
     struct lane_opening opening = {.rails = ADDRESS_RAILS};
     struct lane *lane = NULL;
 
-    (void)state;
     fake.node = NODE_A;
     assert_int_equal(tipc_lane_type.open(&opening, &lane), -EUSERS);
     opening.rails = ADDRESS_RAILS - 1;
@@ -53,13 +50,12 @@ static void tipc_lane_type__beside_three_interfaces_at_most(void **state)
 
 /** Behind the interfaces, wherever they are after they have been matched; and whoever has none is
  *  not reached. */
-static void tipc_reach__those_that_have_it(void **state)
+TEST_AROUND(tipc_reach__those_that_have_it, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct address_layout address = {.rails = 1, .rail[0].mac = {2}};
     struct lane_address to;
 
-    (void)state;
     assert_int_equal(pair.a->operations->reach(pair.a, &address, &to), -EHOSTUNREACH);
     pair.b->operations->publish(pair.b, &address);
     struct address_rail moved = address.rail[0];
@@ -72,7 +68,7 @@ static void tipc_reach__those_that_have_it(void **state)
     close_pair(&pair);
 }
 
-static void tipc_send__a_message_each(void **state)
+TEST_AROUND(tipc_send__a_message_each, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     static uint8_t rooms[FLOW_BATCH_FRAMES + 1][LANE_HEADROOM + HEAD_BYTES];
@@ -80,7 +76,6 @@ static void tipc_send__a_message_each(void **state)
     struct lane_incoming incoming[FLOW_BATCH_FRAMES + 1];
     unsigned got = 0;
 
-    (void)state;
     for (unsigned i = 0; i <= FLOW_BATCH_FRAMES; i++) {
         memset(rooms[i], (int)i, sizeof rooms[i]);
         frames[i] =
@@ -104,11 +99,10 @@ static void tipc_send__a_message_each(void **state)
     close_pair(&pair);
 }
 
-static void tipc_send__while_the_link_is_full(void **state)
+TEST_AROUND(tipc_send__while_the_link_is_full, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
 
-    (void)state;
     fake.link = 1;
     assert_int_equal(send_data(pair.a, &pair.at_b, 1, 0, 7, 1000), 1);
     assert_int_equal(send_data(pair.a, &pair.at_b, 1, 1, 7, 1000), 0);
@@ -118,13 +112,12 @@ static void tipc_send__while_the_link_is_full(void **state)
 }
 
 /** Nobody waits for what goes nowhere: it is lost, as on a wire. */
-static void tipc_send__where_no_link_leads(void **state)
+TEST_AROUND(tipc_send__where_no_link_leads, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming incoming;
     struct lane_loss loss;
 
-    (void)state;
     fake.apart = NODE_B;
     assert_int_equal(send_data(pair.a, &pair.at_b, 1, 0, 7, 1000), 1);
     fake.apart = 0;
@@ -139,14 +132,13 @@ static void tipc_send__where_no_link_leads(void **state)
 }
 
 /** A host that is there says so, of whichever process; one that is not says nothing. */
-static void tipc_ask_host__what_is_for_nobody_comes_back(void **state)
+TEST_AROUND(tipc_ask_host__what_is_for_nobody_comes_back, fake_setup, NULL)
 {
     struct tipc_pair pair = open_pair();
     struct lane_incoming incoming;
     struct lane_loss loss;
     uint32_t mark = 0;
 
-    (void)state;
     assert_int_equal(pair.a->operations->ask_host(pair.a, &pair.at_b, 77, true), LANE_HOST_ASKED);
     assert_int_equal(pair.a->operations->receive(pair.a, &incoming, 1), 0);
     assert_int_equal(pair.a->operations->host_answer(pair.a, &mark), LANE_HOST_VOUCHES);
@@ -160,31 +152,13 @@ static void tipc_ask_host__what_is_for_nobody_comes_back(void **state)
     close_pair(&pair);
 }
 
-static void tipc_status__counts_what_found_no_room(void **state)
+TEST_AROUND(tipc_status__counts_what_found_no_room, fake_setup, NULL)
 {
     struct lane *lane = open_on(NODE_A);
 
-    (void)state;
     fake.drops = 3;
     assert_int_equal(lane->operations->status(lane), 0);
     assert_int_equal(lane->operations->status(lane), 0);
     assert_int_equal(lane->dropped_frames, 3);
     close_lane(lane);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(tipc_lane_open__what_it_says_of_itself, fake_setup),
-        cmocka_unit_test_setup(tipc_lane_open__a_kernel_without, fake_setup),
-        cmocka_unit_test_setup(tipc_lane_type__beside_three_interfaces_at_most, fake_setup),
-        cmocka_unit_test_setup(tipc_reach__those_that_have_it, fake_setup),
-        cmocka_unit_test_setup(tipc_send__a_message_each, fake_setup),
-        cmocka_unit_test_setup(tipc_send__while_the_link_is_full, fake_setup),
-        cmocka_unit_test_setup(tipc_send__where_no_link_leads, fake_setup),
-        cmocka_unit_test_setup(tipc_ask_host__what_is_for_nobody_comes_back, fake_setup),
-        cmocka_unit_test_setup(tipc_status__counts_what_found_no_room, fake_setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,10 @@
 
 #include "frame/frame.h"
 #include "lane/random.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD_BYTES 16
 #define MESSAGE 0x01020304
@@ -134,9 +131,8 @@ static void check(uint32_t frame_bytes, unsigned placed)
     check_all_there(frame_bytes, &peer);
 }
 
-static void train_can_expect__only_what_makes_sense(void **state)
+TEST(train_can_expect__only_what_makes_sense)
 {
-    (void)state;
     expect(0, 1000, 100);
     assert_true(train_can_expect(&scene.expectation));
     scene.expectation.frames = 0;
@@ -159,9 +155,8 @@ static void train_can_expect__only_what_makes_sense(void **state)
     assert_false(train_can_expect(&scene.expectation));
 }
 
-static void train_sort__nothing_is_expected(void **state)
+TEST(train_sort__nothing_is_expected)
 {
-    (void)state;
     expect(0, 0, 100);
     add_data(0, 100);
     add_data(1, 100);
@@ -171,9 +166,8 @@ static void train_sort__nothing_is_expected(void **state)
     assert_null(memchr(scene.target, byte_at(0), 1));
 }
 
-static void train_sort__what_was_expected_is_placed(void **state)
+TEST(train_sort__what_was_expected_is_placed)
 {
-    (void)state;
     expect(0, 1000, 100);
     add_data(0, 100);
     add_data(1, 100);
@@ -193,9 +187,8 @@ static void train_sort__what_was_expected_is_placed(void **state)
     assert_ptr_equal(scene.frames[0].payload, scene.target + 300);
 }
 
-static void train_sort__the_last_frame_is_shorter(void **state)
+TEST(train_sort__the_last_frame_is_shorter)
 {
-    (void)state;
     expect(500, 250, 100);
     add_data(5, 100);
     add_data(6, 100);
@@ -207,9 +200,8 @@ static void train_sort__the_last_frame_is_shorter(void **state)
     assert_int_equal(scene.expectation.frames, 0); /* all has come */
 }
 
-static void train_sort__the_last_frame_comes_alone(void **state)
+TEST(train_sort__the_last_frame_comes_alone)
 {
-    (void)state;
     expect(0, 150, 100);
     add_data(0, 100);
     arrive(116, 64, &peer);
@@ -221,9 +213,8 @@ static void train_sort__the_last_frame_comes_alone(void **state)
     assert_int_equal(scene.expectation.frames, 0);
 }
 
-static void train_sort__a_frame_is_shorter_than_expected(void **state)
+TEST(train_sort__a_frame_is_shorter_than_expected)
 {
-    (void)state;
     expect(0, 1000, 100);
     add_data(0, 100);
     add_data(1, 70);
@@ -232,9 +223,8 @@ static void train_sort__a_frame_is_shorter_than_expected(void **state)
     assert_int_equal(scene.expectation.offset, 170); /* but it has come */
 }
 
-static void train_sort__all_frames_are_of_another_length(void **state)
+TEST(train_sort__all_frames_are_of_another_length)
 {
-    (void)state;
     for (uint32_t payload_bytes = 1; payload_bytes < 300; payload_bytes++) {
         if (payload_bytes == 100) {
             continue;
@@ -248,9 +238,8 @@ static void train_sort__all_frames_are_of_another_length(void **state)
     }
 }
 
-static void train_sort__more_than_has_a_place(void **state)
+TEST(train_sort__more_than_has_a_place)
 {
-    (void)state;
     /* The place of the last expected frame is shorter than what comes: it ends in the rest. */
     expect(0, 250, 100);
     for (unsigned i = 0; i < 5; i++) {
@@ -270,9 +259,8 @@ static void train_sort__more_than_has_a_place(void **state)
     assert_int_equal(scene.expectation.offset, 500);
 }
 
-static void train_sort__another_message(void **state)
+TEST(train_sort__another_message)
 {
-    (void)state;
     expect(0, 1000, 100);
     add_frame(FRAME_DATA, MESSAGE + 1, 0, 100);
     add_frame(FRAME_DATA, MESSAGE + 1, 1, 100);
@@ -281,9 +269,8 @@ static void train_sort__another_message(void **state)
     assert_int_equal(scene.expectation.offset, 0);
 }
 
-static void train_sort__frames_of_another_type_between(void **state)
+TEST(train_sort__frames_of_another_type_between)
 {
-    (void)state;
     expect(0, 1000, 100);
     add_data(0, 100);
     add_frame(FRAME_EAGER, MESSAGE, 1, 100);
@@ -293,9 +280,8 @@ static void train_sort__frames_of_another_type_between(void **state)
     assert_int_equal(scene.expectation.offset, 200);
 }
 
-static void train_sort__a_stranger_sends_the_same(void **state)
+TEST(train_sort__a_stranger_sends_the_same)
 {
-    (void)state;
     expect(0, 1000, 100);
     add_data(0, 100);
     add_data(1, 100);
@@ -305,9 +291,8 @@ static void train_sort__a_stranger_sends_the_same(void **state)
     assert_int_equal(scene.expectation.offset, 0);
 }
 
-static void train_sort__after_a_loss_it_goes_on_behind_the_hole(void **state)
+TEST(train_sort__after_a_loss_it_goes_on_behind_the_hole)
 {
-    (void)state;
     expect(0, 1000, 100);
     add_data(3, 100);
     add_data(4, 100);
@@ -323,11 +308,10 @@ static void train_sort__after_a_loss_it_goes_on_behind_the_hole(void **state)
     assert_int_equal(scene.expectation.offset, 500);
 }
 
-static void train_sort__a_segment_far_away(void **state)
+TEST(train_sort__a_segment_far_away)
 {
     const uint32_t segments[] = {0, 10, 11, 0x10000, 0x80000000, UINT32_MAX - 1, UINT32_MAX};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof segments / sizeof *segments; i++) {
         expect(100, 900, 100);
         add_data(segments[i], 100);
@@ -338,11 +322,10 @@ static void train_sort__a_segment_far_away(void **state)
     }
 }
 
-static void train_sort__segments_beyond_16_bits(void **state)
+TEST(train_sort__segments_beyond_16_bits)
 {
     const uint32_t first = 0x2FFFF;
 
-    (void)state;
     expect(0, 300, 100);
     scene.expectation.offset = first * UINT64_C(100);
     for (uint32_t i = 0; i < 3; i++) {
@@ -353,9 +336,8 @@ static void train_sort__segments_beyond_16_bits(void **state)
     assert_ptr_equal(scene.frames[2].payload, scene.target + 200);
 }
 
-static void train_sort__too_short_to_be_anything(void **state)
+TEST(train_sort__too_short_to_be_anything)
 {
-    (void)state;
     expect(0, 1000, 100);
     scene.bytes = 5;
     arrive(5, 64, &peer);
@@ -371,12 +353,11 @@ static void train_sort__too_short_to_be_anything(void **state)
 }
 
 /** Any train may come at any time. Whatever was handed out of the message stays as it was. */
-static void train_sort__random_trains(void **state)
+TEST(train_sort__random_trains)
 {
     static uint8_t arrived[TARGET_BYTES]; /* 1: this byte was handed out, and put in its place */
     struct random random;
 
-    (void)state;
     random_seed(&random, 1);
     expect(0, TARGET_BYTES, 100);
     for (unsigned round = 0; round < FUZZ_ROUNDS; round++) {
@@ -431,28 +412,4 @@ static void train_sort__random_trains(void **state)
             assert_true(!arrived[i] || scene.target[i] == byte_at(i));
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(train_can_expect__only_what_makes_sense),
-        cmocka_unit_test(train_sort__nothing_is_expected),
-        cmocka_unit_test(train_sort__what_was_expected_is_placed),
-        cmocka_unit_test(train_sort__the_last_frame_is_shorter),
-        cmocka_unit_test(train_sort__the_last_frame_comes_alone),
-        cmocka_unit_test(train_sort__a_frame_is_shorter_than_expected),
-        cmocka_unit_test(train_sort__all_frames_are_of_another_length),
-        cmocka_unit_test(train_sort__more_than_has_a_place),
-        cmocka_unit_test(train_sort__another_message),
-        cmocka_unit_test(train_sort__frames_of_another_type_between),
-        cmocka_unit_test(train_sort__a_stranger_sends_the_same),
-        cmocka_unit_test(train_sort__after_a_loss_it_goes_on_behind_the_hole),
-        cmocka_unit_test(train_sort__a_segment_far_away),
-        cmocka_unit_test(train_sort__segments_beyond_16_bits),
-        cmocka_unit_test(train_sort__too_short_to_be_anything),
-        cmocka_unit_test(train_sort__random_trains),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

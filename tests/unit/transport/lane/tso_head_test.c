@@ -3,13 +3,10 @@
 
 #include "lane/copy.h"
 #include "tso_checksum.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ETHERNET offsetof(struct tso_head, ethernet)
 #define IP offsetof(struct tso_head, ip)
@@ -73,7 +70,7 @@ static bool is_read_with(size_t at, uint8_t value)
     return tso_head_read(&head, example.bytes, &found);
 }
 
-static void tso_head_write__headers_are_as_documented(void **state)
+TEST(tso_head_write__headers_are_as_documented)
 {
     struct tso_head head = written(&example);
     const uint8_t ethernet[TSO_ETHERNET_BYTES] = {0x02, 0xFE, 1, 2, 3, 4, 0x02,
@@ -89,17 +86,15 @@ static void tso_head_write__headers_are_as_documented(void **state)
         0xCE, 0xAD, 0x00, 0x03,                         /* pseudo-header; high bits */
     };
 
-    (void)state;
     assert_memory_equal(head.ethernet, ethernet, sizeof ethernet);
     assert_memory_equal(head.ip, ip, sizeof ip);
     assert_memory_equal(head.tcp, tcp, sizeof tcp);
 }
 
-static void tso_head_write__kinds_are_as_documented(void **state)
+TEST(tso_head_write__kinds_are_as_documented)
 {
     struct tso_segments segments = example;
 
-    (void)state;
     segments.kind = TSO_MESSAGE;
     segments.name = 0xABCD;
     segments.offset = 0x4000;
@@ -116,12 +111,11 @@ static void tso_head_write__kinds_are_as_documented(void **state)
     assert_memory_equal(head.tcp + 18, ((const uint8_t[]){0, 0}), 2);
 }
 
-static void tso_head_read__frames_have_no_name(void **state)
+TEST(tso_head_read__frames_have_no_name)
 {
     struct tso_segments segments = example;
     struct tso_segments found;
 
-    (void)state;
     segments.kind = TSO_FRAMES;
     segments.offset = 0;
     struct tso_head head = written(&segments);
@@ -129,12 +123,11 @@ static void tso_head_read__frames_have_no_name(void **state)
     assert_false(tso_head_read(&head, segments.bytes, &found));
 }
 
-static void tso_head_read__a_message_begins_with_a_head(void **state)
+TEST(tso_head_read__a_message_begins_with_a_head)
 {
     struct tso_segments segments = example;
     struct tso_segments found;
 
-    (void)state;
     segments.kind = TSO_MESSAGE;
     segments.offset = 0;
     segments.segment_bytes = TSO_MESSAGE_HEAD_BYTES + 1;
@@ -144,19 +137,17 @@ static void tso_head_read__a_message_begins_with_a_head(void **state)
     assert_false(tso_head_read(&head, segments.bytes, &found));
 }
 
-static void tso_head_read__no_fourth_kind(void **state)
+TEST(tso_head_read__no_fourth_kind)
 {
-    (void)state;
     assert_false(is_read_with(IP + 17, 195));
     assert_false(is_read_with(IP + 17, 196));
     assert_false(is_read_with(IP + 17, 191));
 }
 
-static void tso_head_write__says_how_to_cut(void **state)
+TEST(tso_head_write__says_how_to_cut)
 {
     struct tso_head head = written(&example);
 
-    (void)state;
     assert_int_equal(head.offload.flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
     assert_int_equal(head.offload.gso_type, VIRTIO_NET_HDR_GSO_TCPV4);
     assert_int_equal(head.offload.gso_size, 0x2000);
@@ -165,11 +156,10 @@ static void tso_head_write__says_how_to_cut(void **state)
     assert_int_equal(head.offload.csum_offset, 16);
 }
 
-static void tso_head_write__one_segment_is_not_cut(void **state)
+TEST(tso_head_write__one_segment_is_not_cut)
 {
     struct tso_segments one = example;
 
-    (void)state;
     for (one.bytes = one.segment_bytes - 1; one.bytes <= one.segment_bytes; one.bytes++) {
         struct tso_head head = written(&one);
         assert_int_equal(head.offload.gso_type, VIRTIO_NET_HDR_GSO_NONE);
@@ -191,11 +181,10 @@ static uint16_t sum_of_words(const uint8_t *bytes, size_t count)
     return (uint16_t)((sum - 1) % 0xFFFF + 1);
 }
 
-static void tso_head_write__checksum_of_ip_is_right(void **state)
+TEST(tso_head_write__checksum_of_ip_is_right)
 {
     struct tso_segments segments = example;
 
-    (void)state;
     for (unsigned i = 0; i < 5000; i++) {
         segments.key = segments.key * UINT32_C(1664525) + UINT32_C(1013904223);
         segments.bytes = 1 + segments.key % TSO_PAYLOAD_BYTES_MAX;
@@ -205,11 +194,10 @@ static void tso_head_write__checksum_of_ip_is_right(void **state)
     }
 }
 
-static void tso_head_write__checksum_of_tcp_is_that_of_the_pseudo_header(void **state)
+TEST(tso_head_write__checksum_of_tcp_is_that_of_the_pseudo_header)
 {
     struct tso_segments segments = example;
 
-    (void)state;
     for (unsigned i = 0; i < 5000; i++) {
         segments.key = segments.key * UINT32_C(1664525) + UINT32_C(1013904223);
         segments.bytes = 1 + segments.key % TSO_PAYLOAD_BYTES_MAX;
@@ -224,11 +212,10 @@ static void tso_head_write__checksum_of_tcp_is_that_of_the_pseudo_header(void **
     }
 }
 
-static void tso_head_read__what_was_written(void **state)
+TEST(tso_head_read__what_was_written)
 {
     struct tso_segments segments = example;
 
-    (void)state;
     assert_survives(&segments);
     segments.bytes = TSO_PAYLOAD_BYTES_MAX;
     assert_survives(&segments);
@@ -245,7 +232,7 @@ static void tso_head_read__what_was_written(void **state)
     assert_survives(&segments);
 }
 
-static void tso_head_read__offsets_up_to_the_greatest(void **state)
+TEST(tso_head_read__offsets_up_to_the_greatest)
 {
     const uint64_t offsets[] = {
         UINT64_C(0x2000),      UINT64_C(0xFFFFE000),     UINT64_C(0x100000000),
@@ -253,7 +240,6 @@ static void tso_head_read__offsets_up_to_the_greatest(void **state)
     };
     struct tso_segments segments = example;
 
-    (void)state;
     for (unsigned i = 0; i < sizeof offsets / sizeof *offsets; i++) {
         segments.offset = offsets[i];
         assert_survives(&segments);
@@ -267,12 +253,11 @@ static void tso_head_read__offsets_up_to_the_greatest(void **state)
     assert_survives(&segments);
 }
 
-static void tso_head_read__no_such_segment(void **state)
+TEST(tso_head_read__no_such_segment)
 {
     struct tso_segments segments = example;
     struct tso_segments found;
 
-    (void)state;
     segments.offset = UINT64_C(0x200000000000); /* segment UINT32_MAX + 1 */
     struct tso_head head = written(&segments);
     assert_false(tso_head_read(&head, segments.bytes, &found));
@@ -282,9 +267,8 @@ static void tso_head_read__no_such_segment(void **state)
     assert_false(tso_head_read(&head, segments.bytes, &found));
 }
 
-static void tso_head_read__offset_is_not_that_of_a_segment(void **state)
+TEST(tso_head_read__offset_is_not_that_of_a_segment)
 {
-    (void)state;
     assert_false(is_read_with(TCP + 7, 1));
     assert_false(is_read_with(TCP + 6, 0x50));
     /* Of 8191 or 8193 bytes, the segments would be. */
@@ -292,19 +276,18 @@ static void tso_head_read__offset_is_not_that_of_a_segment(void **state)
     assert_false(is_read_with(TCP + 15, 1));
 }
 
-static void tso_head_read__segments_without_length(void **state)
+TEST(tso_head_read__segments_without_length)
 {
     struct tso_segments segments = example;
     struct tso_segments found;
 
-    (void)state;
     segments.offset = 0;
     segments.segment_bytes = 0;
     struct tso_head head = written(&segments);
     assert_false(tso_head_read(&head, segments.bytes, &found));
 }
 
-static void tso_head_read__a_field_is_wrong(void **state)
+TEST(tso_head_read__a_field_is_wrong)
 {
     const struct {
         size_t at;
@@ -343,16 +326,14 @@ static void tso_head_read__a_field_is_wrong(void **state)
         {IP + 3, 0x2E},
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_false(is_read_with(wrong[i].at, wrong[i].value));
     }
 }
 
 /** Cards and kernels alter these, or they do not matter. */
-static void tso_head_read__fields_that_are_ignored(void **state)
+TEST(tso_head_read__fields_that_are_ignored)
 {
-    (void)state;
     assert_true(is_read_with(IP + 1, 2));  /* congestion was noticed */
     assert_true(is_read_with(IP + 5, 43)); /* frames are numbered when cut */
     assert_true(is_read_with(IP + 6, 0));  /* may be fragmented, and was not */
@@ -361,24 +342,22 @@ static void tso_head_read__fields_that_are_ignored(void **state)
     assert_true(is_read_with(TCP + 16, 0));
 }
 
-static void tso_head_read__another_length_than_came(void **state)
+TEST(tso_head_read__another_length_than_came)
 {
     struct tso_head head = written(&example);
     struct tso_segments found;
 
-    (void)state;
     assert_false(tso_head_read(&head, example.bytes - 1, &found));
     assert_false(tso_head_read(&head, example.bytes + 1, &found));
     assert_false(tso_head_read(&head, 0, &found));
     assert_false(tso_head_read(&head, UINT32_MAX, &found));
 }
 
-static void tso_head_read__total_length_leaves_no_payload(void **state)
+TEST(tso_head_read__total_length_leaves_no_payload)
 {
     struct tso_head head = written(&example);
     struct tso_segments found;
 
-    (void)state;
     for (uint8_t total = 0; total <= TSO_OVERHEAD_BYTES; total++) {
         head.ip[2] = 0;
         head.ip[3] = total;
@@ -389,12 +368,11 @@ static void tso_head_read__total_length_leaves_no_payload(void **state)
     }
 }
 
-static void tso_head_read__short_frames_are_padded(void **state)
+TEST(tso_head_read__short_frames_are_padded)
 {
     struct tso_segments segments = example;
     struct tso_segments found;
 
-    (void)state;
     for (segments.bytes = 1; segments.bytes <= 7; segments.bytes++) {
         struct tso_head head = written(&segments);
         for (uint32_t bytes = 0; bytes <= 8; bytes++) {
@@ -421,12 +399,11 @@ static uint32_t lead_of(const struct iovec *parts, unsigned count)
 }
 
 /** The kernel copies what follows to the beginning of a page. */
-static void tso_head_align__long_payload_anywhere(void **state)
+TEST(tso_head_align__long_payload_anywhere)
 {
     static uint8_t payload[2 * COPY_PAGE_BYTES + COPY_STRING_BYTES_MIN]
         __attribute__((aligned(COPY_PAGE_BYTES)));
 
-    (void)state;
     for (size_t at = 0; at < COPY_PAGE_BYTES; at++) {
         struct iovec part = {payload + at, COPY_STRING_BYTES_MIN};
         uint32_t lead = lead_of(&part, 1);
@@ -437,23 +414,21 @@ static void tso_head_align__long_payload_anywhere(void **state)
     }
 }
 
-static void tso_head_align__the_longest_part(void **state)
+TEST(tso_head_align__the_longest_part)
 {
     static uint8_t payload[8192] __attribute__((aligned(COPY_PAGE_BYTES)));
     struct iovec parts[] = {{payload, 46}, {payload + 16, 4000}, {payload + 100, 3000}};
 
-    (void)state;
     assert_int_equal(lead_of(parts, 3), 46 + 48 + 64);
     parts[2].iov_len = 4001; /* the other is too far from the headers */
     assert_int_equal(lead_of(parts, 3), 0);
 }
 
-static void tso_head_align__short_payload(void **state)
+TEST(tso_head_align__short_payload)
 {
     uint8_t payload[COPY_STRING_BYTES_MIN];
     struct iovec part = {payload, sizeof payload - 1};
 
-    (void)state;
     assert_int_equal(lead_of(&part, 1), 0);
     assert_int_equal(lead_of(&part, 0), 0);
 }
@@ -470,11 +445,10 @@ static struct tso_head completed(const uint8_t *payload, uint32_t bytes)
 }
 
 /** Wherever its payload is divided, at odd bytes, too. */
-static void tso_head_is_whole__payload_in_two_parts(void **state)
+TEST(tso_head_is_whole__payload_in_two_parts)
 {
     uint8_t payload[301];
 
-    (void)state;
     for (unsigned i = 0; i < sizeof payload; i++) {
         payload[i] = (uint8_t)(i * 37 + 11);
     }
@@ -489,7 +463,7 @@ static void tso_head_is_whole__payload_in_two_parts(void **state)
 }
 
 /** In the addresses, in TCP's header, or in the payload. */
-static void tso_head_is_whole__no_flipped_bit_is_overlooked(void **state)
+TEST(tso_head_is_whole__no_flipped_bit_is_overlooked)
 {
     uint8_t payload[203] = {1, 2, 3};
     struct tso_head head = completed(payload, sizeof payload);
@@ -499,7 +473,6 @@ static void tso_head_is_whole__no_flipped_bit_is_overlooked(void **state)
         size_t bytes;
     } covered[] = {{head.ip + 12, 8}, {head.tcp, sizeof head.tcp}, {payload, sizeof payload}};
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         for (size_t bit = 0; bit < 8 * covered[i].bytes; bit++) {
             covered[i].at[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -511,47 +484,13 @@ static void tso_head_is_whole__no_flipped_bit_is_overlooked(void **state)
 }
 
 /** Where the card has compared it, and where none was made since the frame stays in a host. */
-static void tso_head_is_verified__as_the_kernel_says(void **state)
+TEST(tso_head_is_verified__as_the_kernel_says)
 {
     struct tso_head head = {.offload.flags = VIRTIO_NET_HDR_F_DATA_VALID};
 
-    (void)state;
     assert_true(tso_head_is_verified(&head));
     head.offload.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
     assert_true(tso_head_is_verified(&head));
     head.offload.flags = 0;
     assert_false(tso_head_is_verified(&head));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tso_head_write__headers_are_as_documented),
-        cmocka_unit_test(tso_head_write__kinds_are_as_documented),
-        cmocka_unit_test(tso_head_read__frames_have_no_name),
-        cmocka_unit_test(tso_head_read__a_message_begins_with_a_head),
-        cmocka_unit_test(tso_head_read__no_fourth_kind),
-        cmocka_unit_test(tso_head_write__says_how_to_cut),
-        cmocka_unit_test(tso_head_write__one_segment_is_not_cut),
-        cmocka_unit_test(tso_head_write__checksum_of_ip_is_right),
-        cmocka_unit_test(tso_head_write__checksum_of_tcp_is_that_of_the_pseudo_header),
-        cmocka_unit_test(tso_head_align__long_payload_anywhere),
-        cmocka_unit_test(tso_head_align__the_longest_part),
-        cmocka_unit_test(tso_head_align__short_payload),
-        cmocka_unit_test(tso_head_is_whole__payload_in_two_parts),
-        cmocka_unit_test(tso_head_is_whole__no_flipped_bit_is_overlooked),
-        cmocka_unit_test(tso_head_is_verified__as_the_kernel_says),
-        cmocka_unit_test(tso_head_read__what_was_written),
-        cmocka_unit_test(tso_head_read__offsets_up_to_the_greatest),
-        cmocka_unit_test(tso_head_read__no_such_segment),
-        cmocka_unit_test(tso_head_read__offset_is_not_that_of_a_segment),
-        cmocka_unit_test(tso_head_read__segments_without_length),
-        cmocka_unit_test(tso_head_read__a_field_is_wrong),
-        cmocka_unit_test(tso_head_read__fields_that_are_ignored),
-        cmocka_unit_test(tso_head_read__another_length_than_came),
-        cmocka_unit_test(tso_head_read__total_length_leaves_no_payload),
-        cmocka_unit_test(tso_head_read__short_frames_are_padded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,20 +3,17 @@
 #include "lane/tso/tso_place.h"
 
 #include "namespace.h"
+#include "unit/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int bound(const char *interface, uint16_t ethertype)
 {
@@ -30,13 +27,12 @@ static int bound(const char *interface, uint16_t ethertype)
     return made;
 }
 
-static void tso_place_count__of_an_interface_and_ipv4(void **state)
+TEST(tso_place_count__of_an_interface_and_ipv4)
 {
     int end0 = (int)if_nametoindex("end0");
     const int sockets[] = {bound("end0", ETH_P_IP), bound("end1", ETH_P_IP), bound("end0", 0x88B5),
                            bound("end0", ETH_P_IP)};
 
-    (void)state;
     assert_int_equal(tso_place_count(end0, -1), 2);
     assert_int_equal(tso_place_count((int)if_nametoindex("end1"), -1), 1);
     assert_int_equal(tso_place_count((int)if_nametoindex("lo"), -1), 0);
@@ -48,12 +44,11 @@ static void tso_place_count__of_an_interface_and_ipv4(void **state)
     assert_int_equal(tso_place_count(end0, -1), 0);
 }
 
-static void tso_place_count__older_than_a_socket(void **state)
+TEST(tso_place_count__older_than_a_socket)
 {
     int end0 = (int)if_nametoindex("end0");
     int sockets[3];
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         sockets[i] = bound("end0", ETH_P_IP);
     }
@@ -69,12 +64,7 @@ static void tso_place_count__older_than_a_socket(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tso_place_count__of_an_interface_and_ipv4),
-        cmocka_unit_test(tso_place_count__older_than_a_socket),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

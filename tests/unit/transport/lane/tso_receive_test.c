@@ -9,12 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void tso_receive__expected_data_is_placed(void **state)
+TEST(tso_receive__expected_data_is_placed)
 {
     const uint32_t bytes = 3 * TRAIN_BYTES + 2 * SEGMENT + 17;
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     expect(&pair, MESSAGE, 5, bytes);
     for (unsigned i = 0; i < 3; i++) {
         send_part(&pair, MESSAGE, 5 + i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
@@ -37,11 +36,10 @@ static void tso_receive__expected_data_is_placed(void **state)
 }
 
 /** What is expected after that is said between two calls, so none may go too far. */
-static void tso_receive__stops_when_all_that_was_expected_has_come(void **state)
+TEST(tso_receive__stops_when_all_that_was_expected_has_come)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     for (unsigned round = 0; round < 20; round++) {
         for (unsigned i = 0; i < 4; i++) {
             send_part(&pair, MESSAGE, i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
@@ -57,11 +55,10 @@ static void tso_receive__stops_when_all_that_was_expected_has_come(void **state)
 
 /** Whatever of the expectation is not as it comes, or if it is less than comes at once: the data is
  *  right, and not at the target. */
-static void tso_receive__expected_otherwise(void **state)
+TEST(tso_receive__expected_otherwise)
 {
     const uint64_t lengths[] = {1, 1000, TRAIN_BYTES - 1, TRAIN_BYTES, sizeof target};
 
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         for (unsigned wrong = 0; wrong < 6; wrong++) {
             struct udp_pair pair = open_lanes();
@@ -87,11 +84,10 @@ static void tso_receive__expected_otherwise(void **state)
 }
 
 /** Copying twice is avoided for a while, until something comes as expected. */
-static void tso_receive__after_a_wrong_expectation(void **state)
+TEST(tso_receive__after_a_wrong_expectation)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     expect(&pair, MESSAGE, 0, TRAIN_BYTES);
     send_part(&pair, MESSAGE + 1, 0, SEGMENT, TRAIN_BYTES);
     take_train(&pair, MESSAGE + 1, 0);
@@ -114,11 +110,10 @@ static void tso_receive__after_a_wrong_expectation(void **state)
 }
 
 /** Its place may be handed out in another frame, so nothing is put there until more is said. */
-static void tso_receive__expects_nothing_after_something_else(void **state)
+TEST(tso_receive__expects_nothing_after_something_else)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     expect(&pair, MESSAGE, 0, sizeof target);
     send_part(&pair, MESSAGE, SEGMENT, SEGMENT, TRAIN_BYTES);
     take_train(&pair, MESSAGE, SEGMENT);
@@ -130,12 +125,11 @@ static void tso_receive__expects_nothing_after_something_else(void **state)
     close_pair(&pair);
 }
 
-static void tso_receive__expect_nothing_any_more(void **state)
+TEST(tso_receive__expect_nothing_any_more)
 {
     struct udp_pair pair = open_lanes();
     const struct lane_expectation nothing = {0};
 
-    (void)state;
     expect(&pair, MESSAGE, 0, sizeof target);
     pair.b->operations->expect(pair.b, &nothing);
     send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
@@ -183,11 +177,10 @@ static void send_on_wire(const struct udp_pair *pair, uint32_t segment, bool dam
 }
 
 /** It is handed out as such, and what is expected stays so. */
-static void tso_receive__a_damaged_segment(void **state)
+TEST(tso_receive__a_damaged_segment)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     pair.b->verify = true;
     expect(&pair, MESSAGE, 0, 3 * SEGMENT);
     send_on_wire(&pair, 0, true);
@@ -206,11 +199,10 @@ static void tso_receive__a_damaged_segment(void **state)
     close_pair(&pair);
 }
 
-static void tso_receive__nobody_wants_to_know_whether_it_is_damaged(void **state)
+TEST(tso_receive__nobody_wants_to_know_whether_it_is_damaged)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     send_on_wire(&pair, 0, true);
     assert_int_equal(receive_some(pair.b, incoming, 1), 1);
     assert_false(incoming[0].damaged);
@@ -221,19 +213,8 @@ static void tso_receive__nobody_wants_to_know_whether_it_is_damaged(void **state
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tso_receive__expected_data_is_placed),
-        cmocka_unit_test(tso_receive__stops_when_all_that_was_expected_has_come),
-        cmocka_unit_test(tso_receive__expected_otherwise),
-        cmocka_unit_test(tso_receive__after_a_wrong_expectation),
-        cmocka_unit_test(tso_receive__expects_nothing_after_something_else),
-        cmocka_unit_test(tso_receive__expect_nothing_any_more),
-        cmocka_unit_test(tso_receive__a_damaged_segment),
-        cmocka_unit_test(tso_receive__nobody_wants_to_know_whether_it_is_damaged),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/tso/tso_run.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define FRAMES 52
 #define EAGER_BYTES 46
@@ -48,6 +45,8 @@ static int teardown(void **state)
     free(*state);
     return 0;
 }
+
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
 
 /** Adds a frame whose head has been filled in. @param copied its data lies behind the head */
 static void push(struct fixture *fixture, enum frame_type type, uint32_t at, uint32_t bytes,
@@ -190,9 +189,8 @@ static void assert_all_go(struct fixture *fixture, unsigned from, enum tso_kind 
     }
 }
 
-static void tso_run__a_message_needs_one_head(void **state)
+FIXTURE_TEST(tso_run__a_message_needs_one_head)
 {
-    struct fixture *fixture = *state;
     const uint32_t lengths[] = {SEGMENT, 3 * SEGMENT - EAGER_BYTES, 3 * SEGMENT, 4096, 10000};
 
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -204,19 +202,15 @@ static void tso_run__a_message_needs_one_head(void **state)
     }
 }
 
-static void tso_run__data_behind_the_heads_goes_without_them(void **state)
+FIXTURE_TEST(tso_run__data_behind_the_heads_goes_without_them)
 {
-    struct fixture *fixture = *state;
-
     push_message(fixture, 10 * SEGMENT + 1, true);
     assert_all_go(fixture, 0, TSO_MESSAGE);
     assert_int_equal(fixture->run.bytes, EAGER_BYTES + 10 * SEGMENT + 1);
 }
 
-static void tso_run__begins_in_the_middle_of_a_message(void **state)
+FIXTURE_TEST(tso_run__begins_in_the_middle_of_a_message)
 {
-    struct fixture *fixture = *state;
-
     push_message(fixture, 10 * SEGMENT, false);
     for (unsigned from = 1; from < fixture->count - 1; from++) {
         assert_all_go(fixture, from, TSO_MESSAGE);
@@ -224,18 +218,14 @@ static void tso_run__begins_in_the_middle_of_a_message(void **state)
     }
 }
 
-static void tso_run__a_last_fragment_alone_keeps_its_head(void **state)
+FIXTURE_TEST(tso_run__a_last_fragment_alone_keeps_its_head)
 {
-    struct fixture *fixture = *state;
-
     push_message(fixture, 3 * SEGMENT, false);
     assert_all_go(fixture, fixture->count - 1, TSO_FRAMES);
 }
 
-static void tso_run__a_first_frame_of_another_length(void **state)
+FIXTURE_TEST(tso_run__a_first_frame_of_another_length)
 {
-    struct fixture *fixture = *state;
-
     push_eager(fixture, 2000, SEGMENT, false); /* 46 more than a segment */
     push_fragment(fixture, SEGMENT, SEGMENT, false);
     push_fragment(fixture, 2 * SEGMENT, SEGMENT, false);
@@ -245,10 +235,8 @@ static void tso_run__a_first_frame_of_another_length(void **state)
     assert_all_go(fixture, 1, TSO_FRAMES);
 }
 
-static void tso_run__what_asks_for_an_answer_keeps_its_head(void **state)
+FIXTURE_TEST(tso_run__what_asks_for_an_answer_keeps_its_head)
 {
-    struct fixture *fixture = *state;
-
     push_message(fixture, 5 * SEGMENT, false);
     frame_stamp(fixture->heads[4], FRAME_ACK_REQUEST, 0, 0);
     load(fixture, 0);
@@ -257,10 +245,8 @@ static void tso_run__what_asks_for_an_answer_keeps_its_head(void **state)
     assert_all_go(fixture, 4, TSO_FRAMES);
 }
 
-static void tso_run__ends_with_the_message(void **state)
+FIXTURE_TEST(tso_run__ends_with_the_message)
 {
-    struct fixture *fixture = *state;
-
     push_message(fixture, 3 * SEGMENT - EAGER_BYTES, false); /* whole segments */
     push_message(fixture, 3 * SEGMENT, false);
     load(fixture, 0);
@@ -269,10 +255,8 @@ static void tso_run__ends_with_the_message(void **state)
     assert_int_equal(fixture->run.frames, 4);
 }
 
-static void tso_run__frames_of_one_length_go_together(void **state)
+FIXTURE_TEST(tso_run__frames_of_one_length_go_together)
 {
-    struct fixture *fixture = *state;
-
     for (unsigned i = 0; i < 7; i++) {
         push_eager(fixture, 300, 300, i % 2 == 0);
     }
@@ -285,10 +269,8 @@ static void tso_run__frames_of_one_length_go_together(void **state)
     assert_int_equal(fixture->run.frames, 2);
 }
 
-static void tso_run__whole_frames_leave_a_message_to_itself(void **state)
+FIXTURE_TEST(tso_run__whole_frames_leave_a_message_to_itself)
 {
-    struct fixture *fixture = *state;
-
     push_eager(fixture, SEGMENT - EAGER_BYTES, SEGMENT - EAGER_BYTES, false);
     push_eager(fixture, SEGMENT - EAGER_BYTES, SEGMENT - EAGER_BYTES, false);
     push_message(fixture, 3 * SEGMENT, false);
@@ -297,10 +279,8 @@ static void tso_run__whole_frames_leave_a_message_to_itself(void **state)
     assert_int_equal(fixture->run.frames, 2);
 }
 
-static void tso_run__no_more_than_asked_for_and_than_a_lane_carries(void **state)
+FIXTURE_TEST(tso_run__no_more_than_asked_for_and_than_a_lane_carries)
 {
-    struct fixture *fixture = *state;
-
     push_message(fixture, 50 * SEGMENT, false);
     load(fixture, 0);
     assert_int_equal(fixture->run.frames, TSO_RUN_FRAMES_MAX);
@@ -309,38 +289,10 @@ static void tso_run__no_more_than_asked_for_and_than_a_lane_carries(void **state
     assert_int_equal(fixture->run.frames, 1);
 }
 
-static void tso_run_split__no_more_than_there_is_room_for(void **state)
+FIXTURE_TEST(tso_run_split__no_more_than_there_is_room_for)
 {
-    struct fixture *fixture = *state;
-
     push_message(fixture, 10 * SEGMENT, false);
     load(fixture, 0);
     assert_int_equal(split(fixture, 0, 4), 4);
     assert_frame(fixture, 3, 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tso_run__a_message_needs_one_head, setup, teardown),
-        cmocka_unit_test_setup_teardown(tso_run__data_behind_the_heads_goes_without_them, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(tso_run__begins_in_the_middle_of_a_message, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(tso_run__a_last_fragment_alone_keeps_its_head, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(tso_run__a_first_frame_of_another_length, setup, teardown),
-        cmocka_unit_test_setup_teardown(tso_run__what_asks_for_an_answer_keeps_its_head, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(tso_run__ends_with_the_message, setup, teardown),
-        cmocka_unit_test_setup_teardown(tso_run__frames_of_one_length_go_together, setup, teardown),
-        cmocka_unit_test_setup_teardown(tso_run__whole_frames_leave_a_message_to_itself, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(tso_run__no_more_than_asked_for_and_than_a_lane_carries,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(tso_run_split__no_more_than_there_is_room_for, setup,
-                                        teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,11 +104,10 @@ static int setup(void **state)
     return 0;
 }
 
-static void tso_send__a_message_goes_in_one_call(void **state)
+TEST_AROUND(tso_send__a_message_goes_in_one_call, setup, NULL)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     send_frames(&pair, FRAMES);
     assert_int_equal(pair.a->sent_calls, 1);
     assert_int_equal(pair.a->sent_frames, FRAMES);
@@ -120,11 +119,10 @@ static void tso_send__a_message_goes_in_one_call(void **state)
 }
 
 /** What the kernel keeps with the headers differs (tso_head_align()). */
-static void tso_send__a_message_from_any_place(void **state)
+TEST_AROUND(tso_send__a_message_from_any_place, setup, NULL)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     for (source_at = 0; source_at < 130; source_at++) {
         write_message();
         send_frames(&pair, FRAMES);
@@ -141,11 +139,10 @@ static void tso_send__a_message_from_any_place(void **state)
 }
 
 /** Each segment says for itself where it belongs. */
-static void tso_send__a_message_that_comes_in_segments(void **state)
+TEST_AROUND(tso_send__a_message_that_comes_in_segments, setup, NULL)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     set_offload(here, "end0", ETHTOOL_STSO, false);
     send_frames(&pair, FRAMES);
     set_offload(here, "end0", ETHTOOL_STSO, true);
@@ -154,11 +151,10 @@ static void tso_send__a_message_that_comes_in_segments(void **state)
     close_pair(&pair);
 }
 
-static void tso_send__the_kernel_joins_a_message(void **state)
+TEST_AROUND(tso_send__the_kernel_joins_a_message, setup, NULL)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     set_offload(here, "end0", ETHTOOL_STSO, false);
     set_offload(far, "end1", ETHTOOL_SGRO, true);
     send_frames(&pair, FRAMES);
@@ -169,11 +165,10 @@ static void tso_send__the_kernel_joins_a_message(void **state)
 }
 
 /** Two that follow one another are not joined to one. */
-static void tso_send__two_messages_stay_apart(void **state)
+TEST_AROUND(tso_send__two_messages_stay_apart, setup, NULL)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     set_offload(here, "end0", ETHTOOL_STSO, false);
     set_offload(far, "end1", ETHTOOL_SGRO, true);
     for (unsigned i = 0; i < 2; i++) {
@@ -192,11 +187,10 @@ static void tso_send__two_messages_stay_apart(void **state)
 }
 
 /** Where nobody cuts, each goes with its own head. */
-static void tso_send__the_kernel_does_not_cut(void **state)
+TEST_AROUND(tso_send__the_kernel_does_not_cut, setup, NULL)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     set_mtu(1000);
     assert_int_equal(send_to(pair.a, &pair.at_b, NUMBER, MESSAGE, 0, SEGMENT, SEGMENT), 0);
     assert_int_equal(pair.a->refused_trains, 1);
@@ -208,22 +202,20 @@ static void tso_send__the_kernel_does_not_cut(void **state)
     close_pair(&pair);
 }
 
-static void tso_send__one_alone_is_whole(void **state)
+TEST_AROUND(tso_send__one_alone_is_whole, setup, NULL)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     send_frames(&pair, 1);
     (void)take_frames(&pair, 1, false);
     close_pair(&pair);
 }
 
 /** Data is expected, and a message comes: it is whole, and data finds its place afterwards. */
-static void tso_send__a_message_before_expected_data(void **state)
+TEST_AROUND(tso_send__a_message_before_expected_data, setup, NULL)
 {
     struct udp_pair pair = open_lanes();
 
-    (void)state;
     expect(&pair, MESSAGE, 3, TRAIN_BYTES);
     send_frames(&pair, FRAMES);
     (void)take_frames(&pair, FRAMES, true);
@@ -238,19 +230,8 @@ static void tso_send__a_message_before_expected_data(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(tso_send__a_message_goes_in_one_call, setup),
-        cmocka_unit_test_setup(tso_send__a_message_from_any_place, setup),
-        cmocka_unit_test_setup(tso_send__a_message_that_comes_in_segments, setup),
-        cmocka_unit_test_setup(tso_send__the_kernel_joins_a_message, setup),
-        cmocka_unit_test_setup(tso_send__two_messages_stay_apart, setup),
-        cmocka_unit_test_setup(tso_send__the_kernel_does_not_cut, setup),
-        cmocka_unit_test_setup(tso_send__one_alone_is_whole, setup),
-        cmocka_unit_test_setup(tso_send__a_message_before_expected_data, setup),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -10,22 +10,19 @@
 #include "frame/frame.h"
 #include "lane/udp/udp.h"
 #include "namespace.h"
+#include "unit/test.h"
 
 #include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define DATA FRAME_DATA
 #define PATIENCE_MS 10000

@@ -64,11 +64,10 @@ static void take_data(struct udp_pair *pair, unsigned first, unsigned end, uint3
     pair->b->operations->release(pair->b);
 }
 
-static void udp_receive__nothing_has_come(void **state)
+TEST(udp_receive__nothing_has_come)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     assert_int_equal(pair.b->operations->receive(pair.b, incoming, PAIR_FRAMES), 0);
     pair.b->operations->release(pair.b);
     close_pair(&pair);
@@ -85,11 +84,10 @@ static unsigned calls_of_looks(struct udp_pair *pair, unsigned looks)
     return recvmsg_calls;
 }
 
-static void udp_receive__polls_the_queue_at_one_look_in_so_many(void **state)
+TEST(udp_receive__polls_the_queue_at_one_look_in_so_many)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     pair.b->operations->busy_poll(pair.b, 50, -1);
     assert_int_equal(calls_of_looks(&pair, 3 * LANE_POLL_LOOKS), 3);
     for (unsigned i = 0; i < LANE_POLL_LOOKS; i++) { /* whichever look it is, it sees what came */
@@ -103,9 +101,8 @@ static void udp_receive__polls_the_queue_at_one_look_in_so_many(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__a_train_in_pieces(void **state)
+TEST(udp_receive__a_train_in_pieces)
 {
-    (void)state;
     set_mtu(1500);
     struct udp_pair pair = open_pair();
     for (unsigned step = 1; step <= 44; step++) {
@@ -128,13 +125,12 @@ static void udp_receive__a_train_in_pieces(void **state)
     set_mtu(9000);
 }
 
-static void udp_receive__expected_data_is_placed(void **state)
+TEST(udp_receive__expected_data_is_placed)
 {
     struct udp_pair pair = open_pair();
     uint32_t payload_bytes = pair.a->frame_bytes - HEAD_BYTES;
     unsigned batch = pair.a->batch_frames;
 
-    (void)state;
     assert_int_equal(batch, 7);
     expect(&pair, (uint64_t)payload_bytes * 100, payload_bytes);
     for (unsigned first = 0; first < 100; first += batch) {
@@ -156,12 +152,11 @@ static void udp_receive__expected_data_is_placed(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__short_frames_are_not_placed(void **state)
+TEST(udp_receive__short_frames_are_not_placed)
 {
     struct udp_pair pair = open_pair();
     uint32_t payload_bytes = LANE_UDP_PLACED_BYTES_MIN - 1;
 
-    (void)state;
     expect(&pair, 100000, payload_bytes);
     add_data(0, payload_bytes);
     send_outbox(&outbox, pair.a, &pair.at_b);
@@ -170,11 +165,10 @@ static void udp_receive__short_frames_are_not_placed(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__the_last_expected_frame_is_shorter(void **state)
+TEST(udp_receive__the_last_expected_frame_is_shorter)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     expect(&pair, 2 * SEGMENT + 17, SEGMENT);
     add_data(0, SEGMENT);
     add_data(1, SEGMENT);
@@ -190,11 +184,10 @@ static void udp_receive__the_last_expected_frame_is_shorter(void **state)
 }
 
 /** What is expected after that is said between two calls, so none may go too far. */
-static void udp_receive__stops_when_all_that_was_expected_has_come(void **state)
+TEST(udp_receive__stops_when_all_that_was_expected_has_come)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     for (unsigned round = 0; round < 20; round++) {
         for (unsigned train = 0; train < 4; train++) {
             add_data(2 * train, SEGMENT);
@@ -217,11 +210,10 @@ static void udp_receive__stops_when_all_that_was_expected_has_come(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__other_frames_between(void **state)
+TEST(udp_receive__other_frames_between)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     expect(&pair, 10 * SEGMENT, SEGMENT);
     add_data(0, SEGMENT);
     add_frame(&outbox, FRAME_EAGER, MESSAGE, 1, SEGMENT);
@@ -244,11 +236,10 @@ static void udp_receive__other_frames_between(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__a_frame_was_lost(void **state)
+TEST(udp_receive__a_frame_was_lost)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     expect(&pair, 100 * SEGMENT, SEGMENT);
     add_data(0, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
@@ -273,12 +264,11 @@ static void udp_receive__a_frame_was_lost(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__a_stranger_sends_what_is_expected(void **state)
+TEST(udp_receive__a_stranger_sends_what_is_expected)
 {
     struct udp_pair pair = open_pair();
     struct lane *stranger = open_udp(here, "end0", 0);
 
-    (void)state;
     expect(&pair, 10 * SEGMENT, SEGMENT);
     add_data(0, SEGMENT);
     send_outbox(&outbox, stranger, &pair.at_b);
@@ -294,12 +284,11 @@ static void udp_receive__a_stranger_sends_what_is_expected(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__expect_nothing_any_more(void **state)
+TEST(udp_receive__expect_nothing_any_more)
 {
     struct udp_pair pair = open_pair();
     struct lane_expectation nothing = {.frames = 0};
 
-    (void)state;
     expect(&pair, 10 * SEGMENT, SEGMENT);
     pair.b->operations->expect(pair.b, &nothing);
     add_data(0, SEGMENT);
@@ -309,13 +298,12 @@ static void udp_receive__expect_nothing_any_more(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__an_expectation_without_sense(void **state)
+TEST(udp_receive__an_expectation_without_sense)
 {
     struct udp_pair pair = open_pair();
     struct lane_expectation senseless = {
         .target = target, .frames = UINT32_MAX, .head_bytes = 3, .bytes = UINT64_MAX};
 
-    (void)state;
     pair.b->operations->expect(pair.b, &senseless);
     add_data(0, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
@@ -323,7 +311,7 @@ static void udp_receive__an_expectation_without_sense(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__fewer_frames_than_bytes(void **state)
+TEST(udp_receive__fewer_frames_than_bytes)
 {
     struct udp_pair pair = open_pair();
     struct lane_expectation one = {.target = target,
@@ -334,7 +322,6 @@ static void udp_receive__fewer_frames_than_bytes(void **state)
                                    .message = MESSAGE,
                                    .from = pair.at_a};
 
-    (void)state;
     memset(target, 0, sizeof target);
     pair.b->operations->expect(pair.b, &one);
     add_data(0, SEGMENT);
@@ -348,13 +335,12 @@ static void udp_receive__fewer_frames_than_bytes(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__what_does_not_fit_is_counted(void **state)
+TEST(udp_receive__what_does_not_fit_is_counted)
 {
     struct udp_pair pair = open_pair();
     uint64_t sent = 0;
     uint64_t arrived = 0;
 
-    (void)state;
     /* Frames of different lengths, so that each is a datagram that can be dropped by itself. */
     while (sent * 500 < 4 * pair.b->capacity_bytes) {
         for (unsigned i = 0; i < PAIR_FRAMES; i++) {
@@ -376,12 +362,11 @@ static void udp_receive__what_does_not_fit_is_counted(void **state)
     close_pair(&pair);
 }
 
-static void udp_receive__what_was_promised_fits(void **state)
+TEST(udp_receive__what_was_promised_fits)
 {
     const int mtus[] = {1500, 9000};
     const unsigned batches[] = {1, 2, 64};
 
-    (void)state;
     for (unsigned m = 0; m < 2; m++) {
         set_mtu(mtus[m]);
         for (unsigned b = 0; b < 3; b++) {
@@ -407,7 +392,7 @@ static void udp_receive__what_was_promised_fits(void **state)
 }
 
 /** Random datagrams and trains from a socket that is not a lane's. */
-static void udp_receive__a_stranger_sends_anything(void **state)
+TEST(udp_receive__a_stranger_sends_anything)
 {
     static uint8_t noise[65507];
     struct udp_pair pair = open_pair();
@@ -417,7 +402,6 @@ static void udp_receive__a_stranger_sends_anything(void **state)
     int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in to = {.sin_family = AF_INET};
 
-    (void)state;
     assert_true(stranger >= 0);
     memcpy(&to.sin_addr, pair.at_b.bytes + 12, sizeof to.sin_addr);
     memcpy(&to.sin_port, pair.at_b.bytes + 16, sizeof to.sin_port);
@@ -467,28 +451,9 @@ static void udp_receive__a_stranger_sends_anything(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(udp_receive__nothing_has_come),
-        cmocka_unit_test(udp_receive__polls_the_queue_at_one_look_in_so_many),
-        cmocka_unit_test(udp_receive__a_train_in_pieces),
-        cmocka_unit_test(udp_receive__expected_data_is_placed),
-        cmocka_unit_test(udp_receive__short_frames_are_not_placed),
-        cmocka_unit_test(udp_receive__the_last_expected_frame_is_shorter),
-        cmocka_unit_test(udp_receive__stops_when_all_that_was_expected_has_come),
-        cmocka_unit_test(udp_receive__other_frames_between),
-        cmocka_unit_test(udp_receive__a_frame_was_lost),
-        cmocka_unit_test(udp_receive__a_stranger_sends_what_is_expected),
-        cmocka_unit_test(udp_receive__expect_nothing_any_more),
-        cmocka_unit_test(udp_receive__an_expectation_without_sense),
-        cmocka_unit_test(udp_receive__fewer_frames_than_bytes),
-        cmocka_unit_test(udp_receive__what_does_not_fit_is_counted),
-        cmocka_unit_test(udp_receive__what_was_promised_fits),
-        cmocka_unit_test(udp_receive__a_stranger_sends_anything),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     set_mtu(9000);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -39,11 +39,10 @@ static unsigned long fragments_made(void)
     return numbers[18]; /* FragCreates */
 }
 
-static void udp_send__one_frame(void **state)
+TEST(udp_send__one_frame)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     send_lengths(&pair, (uint32_t[]){0}, 1);
     send_lengths(&pair, (uint32_t[]){1}, 1);
     send_lengths(&pair, (uint32_t[]){pair.a->frame_bytes - HEAD_BYTES}, 1);
@@ -55,12 +54,11 @@ static void udp_send__one_frame(void **state)
     close_pair(&pair);
 }
 
-static void udp_send__frames_of_one_length_are_one_train(void **state)
+TEST(udp_send__frames_of_one_length_are_one_train)
 {
     struct udp_pair pair = open_pair();
     uint32_t lengths[44];
 
-    (void)state;
     for (unsigned i = 0; i < 44; i++) {
         lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
     }
@@ -75,12 +73,11 @@ static void udp_send__frames_of_one_length_are_one_train(void **state)
 
 /** Frames that are a little shorter than the next one are followed by zeros, and the last is not.
  */
-static void udp_send__nearly_one_length_is_one_train(void **state)
+TEST(udp_send__nearly_one_length_is_one_train)
 {
     struct udp_pair pair = open_pair();
     const uint32_t lengths[] = {99, 100, 100, 68, 100, 99};
 
-    (void)state;
     for (unsigned i = 0; i < 6; i++) {
         add_frame(&outbox, DATA, 1, i, lengths[i]);
         outbox.frames[i].shorter_bytes = i < 5 && lengths[i] < 100 ? 100 - lengths[i] : 0;
@@ -101,12 +98,11 @@ static void udp_send__nearly_one_length_is_one_train(void **state)
     close_pair(&pair);
 }
 
-static void udp_send__more_than_a_datagram_holds(void **state)
+TEST(udp_send__more_than_a_datagram_holds)
 {
     struct udp_pair pair = open_pair();
     uint32_t lengths[PAIR_FRAMES];
 
-    (void)state;
     for (unsigned i = 0; i < PAIR_FRAMES; i++) {
         lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
     }
@@ -115,12 +111,11 @@ static void udp_send__more_than_a_datagram_holds(void **state)
     close_pair(&pair);
 }
 
-static void udp_send__frames_of_different_lengths(void **state)
+TEST(udp_send__frames_of_different_lengths)
 {
     struct udp_pair pair = open_pair();
     uint32_t lengths[PAIR_FRAMES];
 
-    (void)state;
     send_lengths(&pair, (uint32_t[]){100, 100, 7, 7, 7, 300, 299, 299, 0, 0, 1, 2, 3, 3, 2}, 15);
     for (unsigned round = 0; round < 200; round++) {
         for (unsigned i = 0; i < PAIR_FRAMES; i++) {
@@ -131,9 +126,8 @@ static void udp_send__frames_of_different_lengths(void **state)
     close_pair(&pair);
 }
 
-static void udp_send__jumbo_frames(void **state)
+TEST(udp_send__jumbo_frames)
 {
-    (void)state;
     set_mtu(9000);
     struct udp_pair pair = open_pair();
     uint32_t lengths[20];
@@ -149,9 +143,8 @@ static void udp_send__jumbo_frames(void **state)
     set_mtu(1500);
 }
 
-static void udp_send__a_little_more_than_a_datagram_holds_goes_in_halves(void **state)
+TEST(udp_send__a_little_more_than_a_datagram_holds_goes_in_halves)
 {
-    (void)state;
     set_mtu(9000);
     struct udp_pair pair = open_pair();
     for (uint32_t i = 0; i < 8; i++) { /* 7 would fit */
@@ -167,11 +160,10 @@ static void udp_send__a_little_more_than_a_datagram_holds_goes_in_halves(void **
 }
 
 /** Anybody can have a kernel believe that, by ICMP. What arrives is found out by CONNECT. */
-static void udp_send__the_path_is_said_to_have_a_shorter_mtu(void **state)
+TEST(udp_send__the_path_is_said_to_have_a_shorter_mtu)
 {
     uint32_t lengths[10];
 
-    (void)state;
     IP("route", "add", "10.77.0.2/32", "dev", "end0", "mtu", "600");
     struct udp_pair pair = open_pair();
     for (unsigned i = 0; i < 10; i++) {
@@ -187,12 +179,11 @@ static void udp_send__the_path_is_said_to_have_a_shorter_mtu(void **state)
 }
 
 /** What is said by who has seen a frame, the core hears, and then has the lane cut. */
-static void udp_cut__goes_on_sending(void **state)
+TEST(udp_cut__goes_on_sending)
 {
     uint32_t lengths[10];
     struct udp_pair pair = open_pair();
 
-    (void)state;
     pair.a->operations->cut(pair.a);
     for (unsigned i = 0; i < 10; i++) {
         lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
@@ -202,11 +193,10 @@ static void udp_cut__goes_on_sending(void **state)
     close_pair(&pair);
 }
 
-static void udp_send__the_interface_has_a_shorter_mtu_now(void **state)
+TEST(udp_send__the_interface_has_a_shorter_mtu_now)
 {
     uint32_t lengths[6];
 
-    (void)state;
     set_mtu(9000);
     struct udp_pair pair = open_pair();
     uint64_t before = fragments_made();
@@ -235,12 +225,11 @@ static void udp_send__the_interface_has_a_shorter_mtu_now(void **state)
 }
 
 /** With and without what the card, or the kernel in its place, does for us. */
-static void udp_send__offloads_are_off(void **state)
+TEST(udp_send__offloads_are_off)
 {
     const uint32_t senders[] = {ETHTOOL_SGSO, ETHTOOL_STXCSUM, ETHTOOL_SSG};
     uint32_t lengths[44];
 
-    (void)state;
     for (unsigned i = 0; i < 44; i++) {
         lengths[i] = 1456;
     }
@@ -263,12 +252,11 @@ static void udp_send__offloads_are_off(void **state)
     set_offload(far, "end1", ETHTOOL_SGRO, false);
 }
 
-static void udp_send__no_way_to_that_host(void **state)
+TEST(udp_send__no_way_to_that_host)
 {
     struct udp_pair pair = open_pair();
     struct lane_address nowhere = pair.at_b;
 
-    (void)state;
     nowhere.bytes[12] = 192; /* 192.77.0.2: no route */
     add_frame(&outbox, DATA, 1, 0, 100);
     add_frame(&outbox, DATA, 1, 1, 100);
@@ -278,12 +266,11 @@ static void udp_send__no_way_to_that_host(void **state)
     close_pair(&pair);
 }
 
-static void udp_send__a_refused_peer_does_not_disturb_others(void **state)
+TEST(udp_send__a_refused_peer_does_not_disturb_others)
 {
     struct udp_pair pair = open_pair();
     struct lane_address refused = pair.at_b;
 
-    (void)state;
     refused.bytes[16] ^= 0x55; /* another port, where nobody is */
     for (unsigned round = 0; round < 100; round++) {
         add_frame(&outbox, DATA, 1, 0, 100);
@@ -294,12 +281,11 @@ static void udp_send__a_refused_peer_does_not_disturb_others(void **state)
     close_pair(&pair);
 }
 
-static void udp_send__the_kernel_has_no_room(void **state)
+TEST(udp_send__the_kernel_has_no_room)
 {
     struct udp_pair pair = open_pair();
     int small = 1;
 
-    (void)state;
     /* Nobody answers ARP there, so what is sent stays in the send buffer. */
     struct lane_address nobody = pair.at_b;
     nobody.bytes[15] = 99;
@@ -319,25 +305,8 @@ static void udp_send__the_kernel_has_no_room(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(udp_send__one_frame),
-        cmocka_unit_test(udp_send__frames_of_one_length_are_one_train),
-        cmocka_unit_test(udp_send__nearly_one_length_is_one_train),
-        cmocka_unit_test(udp_send__more_than_a_datagram_holds),
-        cmocka_unit_test(udp_send__frames_of_different_lengths),
-        cmocka_unit_test(udp_send__jumbo_frames),
-        cmocka_unit_test(udp_send__a_little_more_than_a_datagram_holds_goes_in_halves),
-        cmocka_unit_test(udp_send__the_path_is_said_to_have_a_shorter_mtu),
-        cmocka_unit_test(udp_cut__goes_on_sending),
-        cmocka_unit_test(udp_send__the_interface_has_a_shorter_mtu_now),
-        cmocka_unit_test(udp_send__offloads_are_off),
-        cmocka_unit_test(udp_send__no_way_to_that_host),
-        cmocka_unit_test(udp_send__a_refused_peer_does_not_disturb_others),
-        cmocka_unit_test(udp_send__the_kernel_has_no_room),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -95,11 +95,10 @@ static unsigned open_files(void)
     return count;
 }
 
-static void udp_shortcut__for_who_is_sent_to_much(void **state)
+TEST(udp_shortcut__for_who_is_sent_to_much)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     for (unsigned i = 1; i < UDP_SHORTCUT_SENDS; i++) {
         send_one(pair.a, pair.b, &pair.at_a, &pair.at_b);
         assert_int_equal(shortcut_to(pair.a, &pair.at_b), -1);
@@ -109,11 +108,10 @@ static void udp_shortcut__for_who_is_sent_to_much(void **state)
     close_pair(&pair);
 }
 
-static void udp_shortcut__both_ends_have_one(void **state)
+TEST(udp_shortcut__both_ends_have_one)
 {
     struct udp_pair pair = open_short();
 
-    (void)state;
     send_much_back(&pair);
     for (unsigned round = 0; round < 20; round++) {
         exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
@@ -125,7 +123,7 @@ static void udp_shortcut__both_ends_have_one(void **state)
 }
 
 /** Not even what is sent to all hosts, from the address and port that it is connected to. */
-static void udp_shortcut__nothing_comes_to_it(void **state)
+TEST(udp_shortcut__nothing_comes_to_it)
 {
     static const uint32_t everybody[] = {0xE0000000, 0xE0000001, 0xFFFFFFFF, 0x0A4D00FF};
     struct udp_pair pair = open_short();
@@ -135,7 +133,6 @@ static void udp_shortcut__nothing_comes_to_it(void **state)
     int on = 1;
     char byte = 0;
 
-    (void)state;
     memcpy(&to.sin_port, pair.at_a.bytes + 16, sizeof to.sin_port);
     assert_int_equal(setsockopt(socket_b, SOL_IP, IP_MULTICAST_IF, &through, sizeof through), 0);
     assert_int_equal(setsockopt(socket_b, SOL_SOCKET, SO_BROADCAST, &on, sizeof on), 0);
@@ -150,11 +147,10 @@ static void udp_shortcut__nothing_comes_to_it(void **state)
     close_pair(&pair);
 }
 
-static void udp_shortcut__over_ipv6(void **state)
+TEST(udp_shortcut__over_ipv6)
 {
     struct lane_loss lost;
 
-    (void)state;
     switch_to_ipv6(true);
     struct udp_pair pair = open_short();
     send_much_back(&pair);
@@ -169,12 +165,11 @@ static void udp_shortcut__over_ipv6(void **state)
     switch_to_ipv6(false);
 }
 
-static void udp_shortcut__several_trains_in_a_call(void **state)
+TEST(udp_shortcut__several_trains_in_a_call)
 {
     struct udp_pair pair = open_short();
     uint64_t calls = pair.a->sent_calls;
 
-    (void)state;
     for (unsigned i = 0; i < 30; i++) {
         add_frame(&outbox, DATA, 1, i, 100 + i / 10);
     }
@@ -188,9 +183,8 @@ static void udp_shortcut__several_trains_in_a_call(void **state)
     close_pair(&pair);
 }
 
-static void udp_shortcut__within_a_host(void **state)
+TEST(udp_shortcut__within_a_host)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         const char *interface = i == 0 ? "end0" : "lo";
         struct lane *a = open_udp(here, interface, 0);
@@ -207,9 +201,8 @@ static void udp_shortcut__within_a_host(void **state)
 }
 
 /** Its route leads elsewhere than through our interface, and from another address. */
-static void udp_shortcut__none_to_another_interface_of_this_host(void **state)
+TEST(udp_shortcut__none_to_another_interface_of_this_host)
 {
-    (void)state;
     IP("link", "add", "two0", "type", "veth", "peer", "name", "two1");
     IP("address", "add", "10.77.0.3/24", "dev", "two0");
     IP("link", "set", "two0", "up");
@@ -233,9 +226,8 @@ static void udp_shortcut__none_to_another_interface_of_this_host(void **state)
 }
 
 /** Two interfaces on one network, of which the routes prefer the first. */
-static void udp_shortcut__leaves_through_its_own_interface(void **state)
+TEST(udp_shortcut__leaves_through_its_own_interface)
 {
-    (void)state;
     IP("link", "add", "two0", "type", "veth", "peer", "name", "two1");
     IP("address", "add", "10.77.0.3/24", "dev", "two0");
     IP("link", "set", "two0", "up");
@@ -255,9 +247,8 @@ static void udp_shortcut__leaves_through_its_own_interface(void **state)
     IP("link", "del", "two0");
 }
 
-static void udp_shortcut__none_if_the_route_prefers_another_address(void **state)
+TEST(udp_shortcut__none_if_the_route_prefers_another_address)
 {
-    (void)state;
     struct udp_pair pair = open_pair();
     IP("address", "add", "10.77.0.9/24", "dev", "end0");
     IP("route", "add", "10.77.0.2/32", "dev", "end0", "src", "10.77.0.9");
@@ -275,7 +266,7 @@ static void udp_shortcut__none_if_the_route_prefers_another_address(void **state
     close_pair(&pair);
 }
 
-static void udp_shortcut__more_peers_than_shortcuts(void **state)
+TEST(udp_shortcut__more_peers_than_shortcuts)
 {
     enum { PEERS = UDP_SHORTCUTS + 3 };
     unsigned files = open_files();
@@ -283,7 +274,6 @@ static void udp_shortcut__more_peers_than_shortcuts(void **state)
     struct lane *peers[PEERS];
     struct lane_address at[PEERS];
 
-    (void)state;
     for (unsigned i = 0; i < PEERS; i++) {
         peers[i] = open_udp(far, "end1", 0);
         at[i] = address_of(peers[i], a);
@@ -311,23 +301,21 @@ static void udp_shortcut__more_peers_than_shortcuts(void **state)
     assert_int_equal(open_files(), files);
 }
 
-static void udp_shortcut__closed_with_the_lane(void **state)
+TEST(udp_shortcut__closed_with_the_lane)
 {
     unsigned files = open_files();
     struct udp_pair pair = open_short();
 
-    (void)state;
     assert_int_equal(open_files(), files + 3);
     close_pair(&pair);
     assert_int_equal(open_files(), files);
 }
 
-static void udp_shortcut__no_more_files(void **state)
+TEST(udp_shortcut__no_more_files)
 {
     struct udp_pair pair = open_pair();
     struct rlimit before;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
     send_one(pair.a, pair.b, &pair.at_a, &pair.at_b);
@@ -349,12 +337,11 @@ static void udp_shortcut__no_more_files(void **state)
     close_pair(&pair);
 }
 
-static void udp_shortcut__a_peer_that_ends_is_lost(void **state)
+TEST(udp_shortcut__a_peer_that_ends_is_lost)
 {
     struct udp_pair pair = open_short();
     struct lane_loss lost;
 
-    (void)state;
     close_lane(pair.b);
     for (unsigned round = 0; round < 2; round++) {
         add_frame(&outbox, DATA, 1, 0, 100);
@@ -367,11 +354,10 @@ static void udp_shortcut__a_peer_that_ends_is_lost(void **state)
     close_lane(pair.a);
 }
 
-static void udp_shortcut__the_interface_goes_down_and_comes_back(void **state)
+TEST(udp_shortcut__the_interface_goes_down_and_comes_back)
 {
     struct udp_pair pair = open_short();
 
-    (void)state;
     set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
     add_frame(&outbox, DATA, 1, 0, 100);
     assert_int_equal(pair.a->operations->send(pair.a, &pair.at_b, outbox.frames, 1), 0);
@@ -389,11 +375,10 @@ static void udp_shortcut__the_interface_goes_down_and_comes_back(void **state)
     close_pair(&pair);
 }
 
-static void udp_shortcut__the_cable_is_pulled(void **state)
+TEST(udp_shortcut__the_cable_is_pulled)
 {
     struct udp_pair pair = open_short();
 
-    (void)state;
     set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
     while (pair.a->operations->status(pair.a) == 0) {
     }
@@ -415,11 +400,10 @@ static void udp_shortcut__the_cable_is_pulled(void **state)
     close_pair(&pair);
 }
 
-static void udp_shortcut__follows_the_routes(void **state)
+TEST(udp_shortcut__follows_the_routes)
 {
     struct udp_pair pair = open_short();
 
-    (void)state;
     IP("route", "add", "10.77.0.2/32", "via", "10.77.0.50", "dev", "end0"); /* nobody is there */
     add_frame(&outbox, DATA, 1, 0, 100);
     send_outbox(&outbox, pair.a, &pair.at_b);
@@ -431,11 +415,10 @@ static void udp_shortcut__follows_the_routes(void **state)
 }
 
 /** Anybody can say so. */
-static void udp_shortcut__the_path_is_said_to_get_a_shorter_mtu(void **state)
+TEST(udp_shortcut__the_path_is_said_to_get_a_shorter_mtu)
 {
     struct udp_pair pair = open_short();
 
-    (void)state;
     IP("route", "add", "10.77.0.2/32", "dev", "end0", "mtu", "600");
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
     assert_int_equal(pair.a->refused_trains, 0);
@@ -444,13 +427,12 @@ static void udp_shortcut__the_path_is_said_to_get_a_shorter_mtu(void **state)
     close_pair(&pair);
 }
 
-static void udp_shortcut__the_kernel_has_no_room(void **state)
+TEST(udp_shortcut__the_kernel_has_no_room)
 {
     struct udp_pair pair = open_short();
     int small = 1;
     unsigned taken = 1;
 
-    (void)state;
     /* Nobody answers ARP any more, so what is sent stays in the send buffer. */
     IP("neighbour", "del", "10.77.0.2", "dev", "end0");
     set_interface_there(far, "end1", SIOCSIFFLAGS, IFF_UP | IFF_NOARP);
@@ -471,29 +453,8 @@ static void udp_shortcut__the_kernel_has_no_room(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(udp_shortcut__for_who_is_sent_to_much),
-        cmocka_unit_test(udp_shortcut__both_ends_have_one),
-        cmocka_unit_test(udp_shortcut__nothing_comes_to_it),
-        cmocka_unit_test(udp_shortcut__over_ipv6),
-        cmocka_unit_test(udp_shortcut__several_trains_in_a_call),
-        cmocka_unit_test(udp_shortcut__within_a_host),
-        cmocka_unit_test(udp_shortcut__none_to_another_interface_of_this_host),
-        cmocka_unit_test(udp_shortcut__leaves_through_its_own_interface),
-        cmocka_unit_test(udp_shortcut__none_if_the_route_prefers_another_address),
-        cmocka_unit_test(udp_shortcut__more_peers_than_shortcuts),
-        cmocka_unit_test(udp_shortcut__closed_with_the_lane),
-        cmocka_unit_test(udp_shortcut__no_more_files),
-        cmocka_unit_test(udp_shortcut__a_peer_that_ends_is_lost),
-        cmocka_unit_test(udp_shortcut__the_interface_goes_down_and_comes_back),
-        cmocka_unit_test(udp_shortcut__the_cable_is_pulled),
-        cmocka_unit_test(udp_shortcut__follows_the_routes),
-        cmocka_unit_test(udp_shortcut__the_path_is_said_to_get_a_shorter_mtu),
-        cmocka_unit_test(udp_shortcut__the_kernel_has_no_room),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -22,11 +22,10 @@ static int try_open(const char *interface, uint16_t port)
     return status;
 }
 
-static void udp_lane_open__what_it_says_of_itself(void **state)
+TEST(udp_lane_open__what_it_says_of_itself)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     assert_int_equal(pair.a->kind, LANE_UDP);
     assert_int_equal(pair.a->rail, 0);
     assert_true(pair.a->polling_is_costly);
@@ -38,12 +37,11 @@ static void udp_lane_open__what_it_says_of_itself(void **state)
     close_pair(&pair);
 }
 
-static void udp_lane_open__a_port_of_choice(void **state)
+TEST(udp_lane_open__a_port_of_choice)
 {
     struct lane *lane = open_udp(here, "end0", 4711);
     struct address_layout address = {.rails = 1};
 
-    (void)state;
     lane->operations->publish(lane, &address);
     assert_int_equal(from_le16(address.rail[0].port), 4711);
     assert_int_equal(address.rail[0].ip[10], 0xFF);
@@ -54,34 +52,30 @@ static void udp_lane_open__a_port_of_choice(void **state)
     assert_int_equal(try_open("end0", 4711), 0);
 }
 
-static void udp_lane_open__no_such_interface(void **state)
+TEST(udp_lane_open__no_such_interface)
 {
-    (void)state;
     assert_int_equal(try_open("nowhere0", 0), -ENODEV);
     assert_int_equal(try_open("a-name-that-is-longer-than-any", 0), -ENODEV);
     assert_int_equal(try_open("", 0), -ENODEV);
 }
 
-static void udp_lane_open__interface_is_down(void **state)
+TEST(udp_lane_open__interface_is_down)
 {
-    (void)state;
     set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
     assert_int_equal(try_open("end0", 0), -ENETDOWN);
     set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
 }
 
-static void udp_lane_open__no_address(void **state)
+TEST(udp_lane_open__no_address)
 {
-    (void)state;
     IP("address", "del", "10.77.0.1/24", "dev", "end0");
     assert_int_equal(try_open("end0", 0), -EADDRNOTAVAIL); /* link-local IPv6 does not count */
     IP("address", "add", "10.77.0.1/24", "dev", "end0");
     assert_int_equal(try_open("end0", 0), 0);
 }
 
-static void udp_lane_open__mtu_is_too_short(void **state)
+TEST(udp_lane_open__mtu_is_too_short)
 {
-    (void)state;
     set_interface_there(here, "end0", SIOCSIFMTU, (int)FRAME_BYTES_MIN + 28);
     assert_int_equal(try_open("end0", 0), -EINVAL);
     set_interface_there(here, "end0", SIOCSIFMTU, (int)FRAME_BYTES_MIN + 29);
@@ -89,13 +83,12 @@ static void udp_lane_open__mtu_is_too_short(void **state)
     set_interface_there(here, "end0", SIOCSIFMTU, 1500);
 }
 
-static void udp_lane__ipv6_if_there_is_no_ipv4(void **state)
+TEST(udp_lane__ipv6_if_there_is_no_ipv4)
 {
     struct address_layout v4 = {.rails = 1};
     struct lane_address to;
     struct lane *lane = open_udp(here, "end0", 0);
 
-    (void)state;
     lane->operations->publish(lane, &v4);
     close_lane(lane);
     switch_to_ipv6(true);
@@ -118,9 +111,8 @@ static void udp_lane__ipv6_if_there_is_no_ipv4(void **state)
     switch_to_ipv6(false);
 }
 
-static void udp_lane__without_privilege(void **state)
+TEST(udp_lane__without_privilege)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -144,14 +136,13 @@ static void udp_lane__without_privilege(void **state)
     assert_int_equal(status, 0);
 }
 
-static void udp_lane__endpoints_of_one_host(void **state)
+TEST(udp_lane__endpoints_of_one_host)
 {
     struct lane *a = open_udp(here, "end0", 0);
     struct lane *b = open_udp(here, "end0", 0);
     struct lane_address at_a = address_of(a, b);
     struct lane_address at_b = address_of(b, a);
 
-    (void)state;
     exchange(a, b, &at_a, &at_b);
     exchange(a, a, &at_a, &at_a);
     close_lane(a);
@@ -168,9 +159,8 @@ static void udp_lane__endpoints_of_one_host(void **state)
 }
 
 /** Both have to be reached, in turns: the far end of one's own cable, and this host's other one. */
-static void udp_lane__another_interface_of_this_host(void **state)
+TEST(udp_lane__another_interface_of_this_host)
 {
-    (void)state;
     IP("link", "add", "two0", "type", "veth", "peer", "name", "two1");
     IP("address", "add", "10.77.0.3/24", "dev", "two0");
     IP("link", "set", "two0", "up");
@@ -189,14 +179,13 @@ static void udp_lane__another_interface_of_this_host(void **state)
     IP("link", "del", "two0");
 }
 
-static void udp_reach__only_what_it_can(void **state)
+TEST(udp_reach__only_what_it_can)
 {
     struct udp_pair pair = open_pair();
     struct lane *loopback = open_udp(here, "lo", 0);
     struct address_layout address = {.rails = 1};
     struct lane_address to;
 
-    (void)state;
     pair.b->operations->publish(pair.b, &address);
     assert_int_equal(pair.a->operations->reach(pair.a, &address, &to), 0);
     /* What is bound to loopback is on this host only, and on another it is another's. */
@@ -213,9 +202,8 @@ static void udp_reach__only_what_it_can(void **state)
 }
 
 /** Two interfaces on one network: each lane uses its own. */
-static void udp_lane__leaves_through_its_own_interface(void **state)
+TEST(udp_lane__leaves_through_its_own_interface)
 {
-    (void)state;
     IP("link", "add", "two0", "type", "veth", "peer", "name", "two1");
     IP("address", "add", "10.77.0.3/24", "dev", "two0");
     IP("link", "set", "two0", "up");
@@ -241,23 +229,8 @@ static void udp_lane__leaves_through_its_own_interface(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(udp_lane_open__what_it_says_of_itself),
-        cmocka_unit_test(udp_lane_open__a_port_of_choice),
-        cmocka_unit_test(udp_lane_open__no_such_interface),
-        cmocka_unit_test(udp_lane_open__interface_is_down),
-        cmocka_unit_test(udp_lane_open__no_address),
-        cmocka_unit_test(udp_lane_open__mtu_is_too_short),
-        cmocka_unit_test(udp_lane__ipv6_if_there_is_no_ipv4),
-        cmocka_unit_test(udp_lane__without_privilege),
-        cmocka_unit_test(udp_lane__endpoints_of_one_host),
-        cmocka_unit_test(udp_lane__another_interface_of_this_host),
-        cmocka_unit_test(udp_reach__only_what_it_can),
-        cmocka_unit_test(udp_lane__leaves_through_its_own_interface),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

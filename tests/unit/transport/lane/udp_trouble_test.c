@@ -4,12 +4,11 @@
 
 #include <errno.h>
 
-static void udp_lost__names_who_refuses_once(void **state)
+TEST(udp_lost__names_who_refuses_once)
 {
     struct udp_pair pair = open_pair();
     struct lane_loss lost;
 
-    (void)state;
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
     assert_false(pair.a->operations->lost(pair.a, &lost));
     close_lane(pair.b);
@@ -31,12 +30,11 @@ static void udp_lost__names_who_refuses_once(void **state)
 }
 
 /** Of a train it is the beginning that is quoted. */
-static void udp_lost__quotes_a_train(void **state)
+TEST(udp_lost__quotes_a_train)
 {
     struct udp_pair pair = open_pair();
     struct lane_loss lost;
 
-    (void)state;
     close_lane(pair.b);
     for (uint32_t i = 0; i < 8; i++) {
         add_frame(&outbox, DATA, 7, i, 1000);
@@ -54,13 +52,12 @@ static void udp_lost__quotes_a_train(void **state)
     close_lane(pair.a);
 }
 
-static void udp_lost__many_refuse(void **state)
+TEST(udp_lost__many_refuse)
 {
     struct udp_pair pair = open_pair();
     struct lane_loss lost;
     unsigned count = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         struct lane_address refused = pair.at_b;
         refused.bytes[16] = (uint8_t)(1 + i / 50); /* ports that are not in use */
@@ -76,11 +73,10 @@ static void udp_lost__many_refuse(void **state)
     close_pair(&pair);
 }
 
-static void udp_status__interface_goes_down_and_comes_back(void **state)
+TEST(udp_status__interface_goes_down_and_comes_back)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
     assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
     add_frame(&outbox, DATA, 1, 0, 100);
@@ -95,11 +91,10 @@ static void udp_status__interface_goes_down_and_comes_back(void **state)
     close_pair(&pair);
 }
 
-static void udp_status__the_cable_is_pulled(void **state)
+TEST(udp_status__the_cable_is_pulled)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     /* The kernel tells of a carrier a moment later; the test has a timeout. */
     set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
     while (pair.a->operations->status(pair.a) == 0) {
@@ -112,9 +107,8 @@ static void udp_status__the_cable_is_pulled(void **state)
     close_pair(&pair);
 }
 
-static void udp_status__the_interface_is_gone(void **state)
+TEST(udp_status__the_interface_is_gone)
 {
-    (void)state;
     IP("link", "add", "gone0", "type", "veth", "peer", "name", "gone1");
     IP("address", "add", "10.78.0.1/24", "dev", "gone0");
     IP("link", "set", "gone1", "up");
@@ -132,17 +126,8 @@ static void udp_status__the_interface_is_gone(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(udp_lost__names_who_refuses_once),
-        cmocka_unit_test(udp_lost__quotes_a_train),
-        cmocka_unit_test(udp_lost__many_refuse),
-        cmocka_unit_test(udp_status__interface_goes_down_and_comes_back),
-        cmocka_unit_test(udp_status__the_cable_is_pulled),
-        cmocka_unit_test(udp_status__the_interface_is_gone),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -4,9 +4,8 @@
 #include "tuning.h"
 
 /** On a wire of the least MTU that frames are made for, they are as short as they may be here. */
-static void verbs_lane_open__frames_are_as_long_as_the_devices_mtu(void **state)
+FAKE_TEST(verbs_lane_open__frames_are_as_long_as_the_devices_mtu)
 {
-    (void)state;
     fake.mtu = IBV_MTU_4096;
     struct lane *lane = open_on(HOST_A);
     assert_int_equal(lane->frame_bytes, 4096);
@@ -18,9 +17,8 @@ static void verbs_lane_open__frames_are_as_long_as_the_devices_mtu(void **state)
     assert_int_equal(try_open(NULL, NULL), -EADDRNOTAVAIL);
 }
 
-static void verbs_lane_open__of_the_first_interface_that_has_a_device(void **state)
+FAKE_TEST(verbs_lane_open__of_the_first_interface_that_has_a_device)
 {
-    (void)state;
     assert_int_equal(try_open("lo", NULL), 0);
     assert_int_equal(try_open("none-such", "lo"), 0);
     assert_int_equal(try_open("none-such", NULL), -ENXIO);
@@ -29,9 +27,8 @@ static void verbs_lane_open__of_the_first_interface_that_has_a_device(void **sta
     assert_int_equal(try_open(NULL, NULL), 0); /* of any */
 }
 
-static void verbs_lane_open__no_device_that_can_be_used(void **state)
+FAKE_TEST(verbs_lane_open__no_device_that_can_be_used)
 {
-    (void)state;
     fake.devices = 0;
     assert_int_equal(try_open(NULL, NULL), -ENXIO);
     fake.devices = 2;
@@ -48,11 +45,10 @@ static void verbs_lane_open__no_device_that_can_be_used(void **state)
     assert_int_equal(try_open(NULL, NULL), -ENETDOWN);
 }
 
-static void verbs_status__of_the_port(void **state)
+FAKE_TEST(verbs_status__of_the_port)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     fake.state = IBV_PORT_DOWN;
     assert_int_equal(ends.a->operations->status(ends.a), -ENETDOWN);
     fake.state = IBV_PORT_ACTIVE;
@@ -67,28 +63,12 @@ static void verbs_status__of_the_port(void **state)
     close_ends(&ends);
 }
 
-static void verbs_status__the_device_has_gone(void **state)
+FAKE_TEST(verbs_status__the_device_has_gone)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     fake.gone = true;
     assert_int_equal(send_some(ends.a, &ends.at_b, 0, 1, 1, 100), 0);
     assert_int_equal(ends.a->operations->status(ends.a), -ENETDOWN);
     close_ends(&ends);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_lane_open__frames_are_as_long_as_the_devices_mtu),
-        TEST(verbs_lane_open__of_the_first_interface_that_has_a_device),
-        TEST(verbs_lane_open__no_device_that_can_be_used),
-        TEST(verbs_status__of_the_port),
-        TEST(verbs_status__the_device_has_gone),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -586,4 +586,6 @@ static int fake_teardown(void **state)
     return fake.things == 0 ? sem_destroy(&fake.answer) : -1;
 }
 
+#define FAKE_TEST(name) TEST_AROUND(name, fake_setup, fake_teardown)
+
 #endif /* BEOWIRE_TESTS_LANE_VERBS_FAKE_H */

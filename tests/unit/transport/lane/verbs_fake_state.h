@@ -10,18 +10,15 @@
 #include "frame/frame.h"
 #include "lane/verbs/verbs.h"
 #include "lane/verbs/verbs_internal.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define FAKE_DEVICES 2
 #define FAKE_PAIRS 8

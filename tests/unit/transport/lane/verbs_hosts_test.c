@@ -7,13 +7,12 @@
 
 /** While a host does not answer nobody waits for it: neither whoever sends, nor other hosts' frames
  *  for longer than that. */
-static void verbs_hosts_find__nobody_waits_for_an_answer(void **state)
+FAKE_TEST(verbs_hosts_find__nobody_waits_for_an_answer)
 {
     struct lane *lane = open_on(HOST_A);
     struct verbs_hosts *hosts = &verbs_of(lane)->hosts;
     struct ibv_ah *handle = NULL;
 
-    (void)state;
     fake.waits = true;
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(verbs_hosts_find(hosts, HOST_B, true, &handle), -EAGAIN);
@@ -27,13 +26,12 @@ static void verbs_hosts_find__nobody_waits_for_an_answer(void **state)
 }
 
 /** What is for it is lost, as on a wire, and it is not asked for all the time. */
-static void verbs_send__to_a_host_that_does_not_answer(void **state)
+FAKE_TEST(verbs_send__to_a_host_that_does_not_answer)
 {
     struct verbs_ends ends = open_ends();
     struct lane_address there = ends.at_b;
     struct verbs_place *place = (struct verbs_place *)(void *)&there;
 
-    (void)state;
     fake.absent = place->ipv4 = IPV4(10, 77, 0, 9);
     assert_int_equal(send_some(ends.a, &there, 0, 3, 1, 1), 0);
     await_hosts(ends.a);
@@ -55,12 +53,11 @@ static void verbs_send__to_a_host_that_does_not_answer(void **state)
 }
 
 /** A peer that says so of itself: what is for it is lost, and does not wait for ever. */
-static void verbs_hosts_find__no_address(void **state)
+FAKE_TEST(verbs_hosts_find__no_address)
 {
     struct lane *lane = open_on(HOST_A);
     struct ibv_ah *handle = NULL;
 
-    (void)state;
     assert_int_equal(verbs_hosts_find(&verbs_of(lane)->hosts, 0, true, &handle), -EHOSTUNREACH);
     await_hosts(lane);
     assert_int_equal(verbs_hosts_find(&verbs_of(lane)->hosts, 0, true, &handle), -EHOSTUNREACH);
@@ -69,14 +66,13 @@ static void verbs_hosts_find__no_address(void **state)
 
 /** Hosts without end, such as strangers make up, take no more room; and no handle goes while a
  * frame may be under way by it. */
-static void verbs_hosts_find__more_hosts_than_there_is_room_for(void **state)
+FAKE_TEST(verbs_hosts_find__more_hosts_than_there_is_room_for)
 {
     struct lane *lane = open_on(HOST_A);
     struct verbs_hosts *hosts = &verbs_of(lane)->hosts;
     struct ibv_ah *handle = NULL;
     unsigned before = fake.things;
 
-    (void)state;
     for (unsigned c = 0; c < VERBS_HOST_WAYS + 3; c++) {
         for (unsigned d = 0; d < SETS; d++) {
             (void)verbs_hosts_find(hosts, IPV4(10, 77, c, d), true, &handle);
@@ -93,18 +89,4 @@ static void verbs_hosts_find__more_hosts_than_there_is_room_for(void **state)
     assert_int_equal(verbs_hosts_find(hosts, IPV4(10, 77, 99, 1), true, &handle), 0);
     assert_int_equal(fake.things - before, LANE_VERBS_HOSTS);
     close_lane(lane);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_hosts_find__nobody_waits_for_an_answer),
-        TEST(verbs_send__to_a_host_that_does_not_answer),
-        TEST(verbs_hosts_find__no_address),
-        TEST(verbs_hosts_find__more_hosts_than_there_is_room_for),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,11 +23,10 @@ static void forge(struct verbs_ends *ends, const struct verbs_hello *hello, uint
     shake_hands(ends->a, ends->b);
 }
 
-static void verbs_link_ask__by_either_end(void **state)
+FAKE_TEST(verbs_link_ask__by_either_end)
 {
     struct verbs_ends ends = open_met();
 
-    (void)state;
     assert_int_equal(fake.reads, 0);
     assert_int_equal(begin(&ends, 1, 100, &met), -ENOTCONN); /* the reader asks */
     shake_hands(ends.a, ends.b);
@@ -36,11 +35,10 @@ static void verbs_link_ask__by_either_end(void **state)
 }
 
 /** Both say HELLO before they hear the other's. */
-static void verbs_link_ask__by_both_at_once(void **state)
+FAKE_TEST(verbs_link_ask__by_both_at_once)
 {
     struct verbs_ends ends = open_met();
 
-    (void)state;
     assert_int_equal(ends.a->operations->lend(ends.a, &ends.at_b, met.source, 64), 0);
     assert_int_equal(begin(&ends, 1, 100, &met), -ENOTCONN);
     shake_hands(ends.a, ends.b);
@@ -49,13 +47,12 @@ static void verbs_link_ask__by_both_at_once(void **state)
 }
 
 /** Whoever has long messages asks, but not with each. */
-static void verbs_link_ask__hello_is_lost(void **state)
+FAKE_TEST(verbs_link_ask__hello_is_lost)
 {
     struct verbs_ends ends = open_met();
     uint64_t *not_before_ns = &link_of(ends.a, &ends.at_b)->not_before_ns;
     uint64_t before = 0;
 
-    (void)state;
     fake.deaf = true;
     *not_before_ns = 1;
     assert_int_equal(ends.a->operations->lend(ends.a, &ends.at_b, met.source, 64), 0);
@@ -73,12 +70,11 @@ static void verbs_link_ask__hello_is_lost(void **state)
 }
 
 /** The answer is lost: one end is connected, the other asks again. */
-static void verbs_link_hello__the_answer_is_lost(void **state)
+FAKE_TEST(verbs_link_hello__the_answer_is_lost)
 {
     struct verbs_ends ends = open_met();
     struct lane_incoming incoming;
 
-    (void)state;
     assert_int_equal(ends.a->operations->lend(ends.a, &ends.at_b, met.source, 64), 0);
     fake.deaf = true;
     assert_int_equal(ends.b->operations->receive(ends.b, &incoming, 1), 0);
@@ -92,13 +88,12 @@ static void verbs_link_hello__the_answer_is_lost(void **state)
 }
 
 /** Only from whom it was said to be, and with the key. */
-static void verbs_link_hello__from_strangers(void **state)
+FAKE_TEST(verbs_link_hello__from_strangers)
 {
     struct verbs_ends ends = open_met();
     struct verbs_hello hello = {
         .key = to_le32(KEY_OF_B + 1), .pair = to_le32(999), .start = to_le32(5)};
 
-    (void)state;
     forge(&ends, &hello, sizeof hello);
     assert_null(reliable(ends.b));
     hello.key = to_le32(KEY_OF_B);
@@ -116,7 +111,7 @@ static void verbs_link_hello__from_strangers(void **state)
 }
 
 /** One that was late says a queue pair that is no more: the ends find to one another again. */
-static void verbs_link_hello__of_yesterday(void **state)
+FAKE_TEST(verbs_link_hello__of_yesterday)
 {
     struct verbs_ends ends = meet_ends();
     const struct verbs_hello old = {
@@ -124,7 +119,6 @@ static void verbs_link_hello__of_yesterday(void **state)
     const struct verbs_hello answer = {
         .key = to_le32(KEY_OF_B), .pair = to_le32(998), .start = to_le32(5), .yours = to_le32(997)};
 
-    (void)state;
     forge(&ends, &old, sizeof old);
     mend(&ends);
     assert_true(can_read(&ends));
@@ -135,12 +129,11 @@ static void verbs_link_hello__of_yesterday(void **state)
 }
 
 /** The other end begins anew: what is being read fails, and is not waited for. */
-static void verbs_link_hello__a_new_pair(void **state)
+FAKE_TEST(verbs_link_hello__a_new_pair)
 {
     struct verbs_ends ends = meet_ends();
     uint64_t lent = lend(&ends, 100);
 
-    (void)state;
     fake.holds_reads = true;
     assert_int_equal(begin(&ends, lent, 100, &met), 0);
     verbs_link_break(verbs_of(ends.a), link_of(ends.a, &ends.at_b));
@@ -155,11 +148,10 @@ static void verbs_link_hello__a_new_pair(void **state)
 }
 
 /** The device has no room for a queue pair, or does not connect it: there are frames. */
-static void verbs_link_ask__refused(void **state)
+FAKE_TEST(verbs_link_ask__refused)
 {
     static const char *const functions[] = {"create_rc", "modify_rc"};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct verbs_ends ends = open_met();
         fake.fails = functions[i];
@@ -175,11 +167,10 @@ static void verbs_link_ask__refused(void **state)
 }
 
 /** Another connection of the same two endpoints has other keys: the old one's pair is of no use. */
-static void verbs_link_meet__with_other_keys(void **state)
+FAKE_TEST(verbs_link_meet__with_other_keys)
 {
     struct verbs_ends ends = meet_ends();
 
-    (void)state;
     ends.a->operations->meet(ends.a, &ends.at_b, KEY_OF_A, KEY_OF_B);
     assert_true(can_read(&ends)); /* the same changes nothing */
     ends.a->operations->meet(ends.a, &ends.at_b, KEY_OF_A + 1, KEY_OF_B + 1);
@@ -188,19 +179,4 @@ static void verbs_link_meet__with_other_keys(void **state)
     mend(&ends);
     assert_true(can_read(&ends));
     close_ends(&ends);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_link_ask__by_either_end),    TEST(verbs_link_ask__by_both_at_once),
-        TEST(verbs_link_ask__hello_is_lost),    TEST(verbs_link_hello__the_answer_is_lost),
-        TEST(verbs_link_hello__from_strangers), TEST(verbs_link_hello__of_yesterday),
-        TEST(verbs_link_hello__a_new_pair),     TEST(verbs_link_ask__refused),
-        TEST(verbs_link_meet__with_other_keys),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

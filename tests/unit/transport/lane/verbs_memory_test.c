@@ -13,12 +13,11 @@ static struct verbs_memory *open_memory(void)
 }
 
 /** Each time by another address, as far in its page as the true one. */
-static void verbs_memory_lend__by_addresses_that_are_made_up(void **state)
+FAKE_TEST(verbs_memory_lend__by_addresses_that_are_made_up)
 {
     struct verbs_memory *memory = open_memory();
     uint64_t before = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 40; i++) {
         uint64_t lent = verbs_memory_lend(memory, &domains[0], bytes + i, sizeof bytes - i);
         assert_true(lent != 0 && lent != before);
@@ -33,12 +32,11 @@ static void verbs_memory_lend__by_addresses_that_are_made_up(void **state)
     assert_int_equal(memory->bytes, 0);
 }
 
-static void verbs_memory_lend__so_many(void **state)
+FAKE_TEST(verbs_memory_lend__so_many)
 {
     struct verbs_memory *memory = open_memory();
     uint64_t lent[LANE_VERBS_REGISTRATIONS];
 
-    (void)state;
     for (unsigned i = 0; i < LANE_VERBS_REGISTRATIONS; i++) {
         lent[i] = verbs_memory_lend(memory, &domains[i % 2], bytes, 100);
         assert_true(lent[i] != 0);
@@ -56,12 +54,11 @@ static void verbs_memory_lend__so_many(void **state)
     assert_int_equal(memory->bytes, 0);
 }
 
-static void verbs_memory_lend__so_much(void **state)
+FAKE_TEST(verbs_memory_lend__so_much)
 {
     struct verbs_memory *memory = open_memory();
     uint64_t most = verbs_memory_lend(memory, &domains[0], bytes, LANE_VERBS_REGISTERED_BYTES - 1);
 
-    (void)state;
     assert_true(most != 0);
     assert_int_equal(verbs_memory_lend(memory, &domains[0], bytes, 2), 0);
     assert_int_equal(verbs_memory_lend(memory, &domains[0], bytes, 0), 0);
@@ -72,28 +69,13 @@ static void verbs_memory_lend__so_much(void **state)
                      0);
 }
 
-static void verbs_memory_lend__the_device_refuses(void **state)
+FAKE_TEST(verbs_memory_lend__the_device_refuses)
 {
     struct verbs_memory *memory = open_memory();
 
-    (void)state;
     fake.fails = "reg_mr_iova";
     assert_int_equal(verbs_memory_lend(memory, &domains[0], bytes, 100), 0);
     fake.fails = "reg_mr";
     assert_null(verbs_memory_open(memory, &domains[0], bytes, 100));
     assert_int_equal(memory->bytes, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_memory_lend__by_addresses_that_are_made_up),
-        TEST(verbs_memory_lend__so_many),
-        TEST(verbs_memory_lend__so_much),
-        TEST(verbs_memory_lend__the_device_refuses),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

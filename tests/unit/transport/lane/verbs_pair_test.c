@@ -3,12 +3,11 @@
 
 #include "tuning.h"
 
-static void verbs_lane_open__no_room(void **state)
+FAKE_TEST(verbs_lane_open__no_room)
 {
     static const char *const functions[] = {"reg_mr", "create_comp_channel", "create_cq",
                                             "create_qp", "modify_qp"};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++) {
         fake.fails = functions[i];
         assert_int_equal(try_open(NULL, NULL), -ENOBUFS);
@@ -19,11 +18,10 @@ static void verbs_lane_open__no_room(void **state)
 }
 
 /** It begins anew, with all its slots. */
-static void verbs_send__a_completion_in_error(void **state)
+FAKE_TEST(verbs_send__a_completion_in_error)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     fake.says = IBV_WC_LOC_PROT_ERR;
     for (unsigned i = 0; i < LANE_VERBS_SEND_FRAMES; i++) {
         (void)send_some(ends.a, &ends.at_b, i, 1, 1, 1);
@@ -42,12 +40,11 @@ static void verbs_send__a_completion_in_error(void **state)
     close_ends(&ends);
 }
 
-static void verbs_receive__a_completion_in_error(void **state)
+FAKE_TEST(verbs_receive__a_completion_in_error)
 {
     struct verbs_ends ends = open_ends();
     struct lane_incoming incoming;
 
-    (void)state;
     fake_complete(verbs_of(ends.b)->received,
                   (struct ibv_wc){.wr_id = 3, .status = IBV_WC_WR_FLUSH_ERR});
     assert_int_equal(ends.b->operations->receive(ends.b, &incoming, 1), 0);
@@ -59,12 +56,11 @@ static void verbs_receive__a_completion_in_error(void **state)
 }
 
 /** Slots that are in somebody's hands are not the card's before they are given back. */
-static void verbs_status__begins_anew_between_receives(void **state)
+FAKE_TEST(verbs_status__begins_anew_between_receives)
 {
     struct verbs_ends ends = open_ends();
     struct lane_incoming incoming[2];
 
-    (void)state;
     assert_int_equal(send_some(ends.a, &ends.at_b, 0, 1, 1, 1), 1);
     assert_int_equal(ends.b->operations->receive(ends.b, incoming, 1), 1);
     verbs_of(ends.b)->broken = true;
@@ -72,18 +68,4 @@ static void verbs_status__begins_anew_between_receives(void **state)
     ends.b->operations->release(ends.b);
     assert_int_equal(ends.b->operations->status(ends.b), 0);
     close_ends(&ends);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_lane_open__no_room),
-        TEST(verbs_send__a_completion_in_error),
-        TEST(verbs_receive__a_completion_in_error),
-        TEST(verbs_status__begins_anew_between_receives),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,11 @@
 #include "lanes.h"
 #include "tuning.h"
 
-static void verbs_send__frames_arrive_as_they_were(void **state)
+FAKE_TEST(verbs_send__frames_arrive_as_they_were)
 {
     struct verbs_ends ends = open_ends();
     static const uint32_t payloads[] = {0, 1, 48, 49, 500, 1024 - HEAD_BYTES};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof payloads / sizeof *payloads; i++) {
         assert_int_equal(send_some(ends.a, &ends.at_b, i, 3, (uint8_t)(7 + i), payloads[i]), 3);
         assert_int_equal(take_all(ends.b, &ends.at_a, i, (uint8_t)(7 + i), payloads[i]), 3);
@@ -22,11 +21,10 @@ static void verbs_send__frames_arrive_as_they_were(void **state)
 }
 
 /** Far more than there are slots, either way. */
-static void verbs_send__slots_are_used_again(void **state)
+FAKE_TEST(verbs_send__slots_are_used_again)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     for (unsigned i = 0; i < 40; i++) {
         assert_int_equal(send_some(ends.a, &ends.at_b, i, 100, (uint8_t)i, 60), 100);
         assert_int_equal(take_all(ends.b, &ends.at_a, i, (uint8_t)i, 60), 100);
@@ -35,11 +33,10 @@ static void verbs_send__slots_are_used_again(void **state)
     close_ends(&ends);
 }
 
-static void verbs_send__what_finds_no_slot_is_lost(void **state)
+FAKE_TEST(verbs_send__what_finds_no_slot_is_lost)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     for (unsigned i = 0; i < LANE_RING_FRAMES / 128 + 1; i++) {
         assert_int_equal(send_some(ends.a, &ends.at_b, i * 128, 128, 5, 60), 128);
     }
@@ -47,11 +44,10 @@ static void verbs_send__what_finds_no_slot_is_lost(void **state)
     close_ends(&ends);
 }
 
-static void verbs_send__the_queue_is_full(void **state)
+FAKE_TEST(verbs_send__the_queue_is_full)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     fake.holds = true;
     assert_int_equal(send_some(ends.a, &ends.at_b, 0, LANE_VERBS_SEND_FRAMES + 20, 7, 100),
                      LANE_VERBS_SEND_FRAMES);
@@ -66,11 +62,10 @@ static void verbs_send__the_queue_is_full(void **state)
 }
 
 /** What it has taken is reported soon enough, whatever it takes at once. */
-static void verbs_send__the_device_takes_a_part(void **state)
+FAKE_TEST(verbs_send__the_device_takes_a_part)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     fake.takes = 10;
     for (unsigned i = 0; i < 2 * LANE_VERBS_SEND_FRAMES / 10; i++) {
         assert_int_equal(send_some(ends.a, &ends.at_b, i, 60, 3, 10), 10);
@@ -81,12 +76,11 @@ static void verbs_send__the_device_takes_a_part(void **state)
     close_ends(&ends);
 }
 
-static void verbs_receive__what_is_not_ours(void **state)
+FAKE_TEST(verbs_receive__what_is_not_ours)
 {
     struct verbs_ends ends = open_ends();
     struct lane_incoming incoming;
 
-    (void)state;
     fake.version = 6;
     assert_int_equal(send_some(ends.a, &ends.at_b, 0, 1, 1, 1), 1);
     assert_int_equal(ends.b->operations->receive(ends.b, &incoming, 1), 0);
@@ -118,23 +112,21 @@ static void verbs_receive__what_is_not_ours(void **state)
 }
 
 /** A datagram for another protocol's queue pairs does not get in, nor ours into theirs. */
-static void verbs_send__to_another_key(void **state)
+FAKE_TEST(verbs_send__to_another_key)
 {
     struct verbs_ends ends = open_ends();
     struct lane_incoming incoming;
 
-    (void)state;
     ((struct fake_pair *)(void *)verbs_of(ends.b)->pair)->qkey = 0x11111111;
     assert_int_equal(send_some(ends.a, &ends.at_b, 0, 1, 1, 1), 1);
     assert_int_equal(ends.b->operations->receive(ends.b, &incoming, 1), 0);
     close_ends(&ends);
 }
 
-static void verbs_arm__a_frame_wakes(void **state)
+FAKE_TEST(verbs_arm__a_frame_wakes)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     assert_int_equal(wait_for(ends.b, 0), 0);
     assert_true(ends.b->operations->arm(ends.b));
     assert_int_equal(wait_for(ends.b, 0), 0);
@@ -149,11 +141,10 @@ static void verbs_arm__a_frame_wakes(void **state)
 }
 
 /** What was there before makes no event, and is not forgotten for having been seen. */
-static void verbs_arm__frames_are_there_already(void **state)
+FAKE_TEST(verbs_arm__frames_are_there_already)
 {
     struct verbs_ends ends = open_ends();
 
-    (void)state;
     assert_int_equal(send_some(ends.a, &ends.at_b, 0, 2, 1, 1), 2);
     assert_false(ends.b->operations->arm(ends.b));
     assert_false(ends.b->operations->arm(ends.b));
@@ -161,23 +152,4 @@ static void verbs_arm__frames_are_there_already(void **state)
     assert_int_equal(take_all(ends.b, &ends.at_a, 0, 1, 1), 3);
     assert_true(ends.b->operations->arm(ends.b));
     close_ends(&ends);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_send__frames_arrive_as_they_were),
-        TEST(verbs_send__slots_are_used_again),
-        TEST(verbs_send__what_finds_no_slot_is_lost),
-        TEST(verbs_send__the_queue_is_full),
-        TEST(verbs_send__the_device_takes_a_part),
-        TEST(verbs_receive__what_is_not_ours),
-        TEST(verbs_send__to_another_key),
-        TEST(verbs_arm__a_frame_wakes),
-        TEST(verbs_arm__frames_are_there_already),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

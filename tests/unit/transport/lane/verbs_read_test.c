@@ -3,13 +3,12 @@
 
 #include "lanes.h"
 
-static void verbs_begin_read__all_that_was_lent(void **state)
+FAKE_TEST(verbs_begin_read__all_that_was_lent)
 {
     struct verbs_ends ends = meet_ends();
     static const uint64_t lengths[] = {1, 4097, LANE_VERBS_READ_BYTES, LANE_VERBS_READ_BYTES + 1,
                                        MET_BYTES};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         uint64_t lent = lend(&ends, lengths[i]);
         memset(met.target, 0xDD, sizeof met.target);
@@ -27,14 +26,13 @@ static void verbs_begin_read__all_that_was_lent(void **state)
 
 /** It is the card that says no: what is not lent any more, more than was lent, what is lent to
  * somebody else. Reading fails, and the next connection works. */
-static void verbs_begin_read__only_what_is_lent(void **state)
+FAKE_TEST(verbs_begin_read__only_what_is_lent)
 {
     struct verbs_ends ends = meet_ends();
     struct lane *c = open_on(IPV4(10, 77, 0, 3));
     struct lane_address at_c = address_of(c, ends.a);
     struct lane_address a_for_c = address_of(ends.a, c);
 
-    (void)state;
     await_hosts(ends.a);
     await_hosts(c);
     ends.a->operations->meet(ends.a, &at_c, 13, 31);
@@ -65,13 +63,12 @@ static void verbs_begin_read__only_what_is_lent(void **state)
     close_ends(&ends);
 }
 
-static void verbs_begin_read__several_at_once(void **state)
+FAKE_TEST(verbs_begin_read__several_at_once)
 {
     struct verbs_ends ends = meet_ends();
     uint64_t lent = lend(&ends, 100 * LANE_VERBS_READS);
     char names[LANE_VERBS_READS];
 
-    (void)state;
     fake.holds_reads = true;
     for (unsigned i = 0; i < LANE_VERBS_READS; i++) {
         assert_int_equal(
@@ -90,14 +87,13 @@ static void verbs_begin_read__several_at_once(void **state)
 }
 
 /** A stopped read does not write any more, and nobody hears of it; others of the peer fail. */
-static void verbs_stop_read__at_once(void **state)
+FAKE_TEST(verbs_stop_read__at_once)
 {
     struct verbs_ends ends = meet_ends();
     uint64_t lent = lend(&ends, 200);
     char one;
     char other;
 
-    (void)state;
     fake.holds_reads = true;
     assert_int_equal(begin(&ends, lent, 100, &one), 0);
     assert_int_equal(begin(&ends, lent, 200, &other), 0);
@@ -111,13 +107,12 @@ static void verbs_stop_read__at_once(void **state)
 }
 
 /** What ended before it was stopped, and was not taken, is not heard of either. */
-static void verbs_stop_read__that_has_ended(void **state)
+FAKE_TEST(verbs_stop_read__that_has_ended)
 {
     struct verbs_ends ends = meet_ends();
     uint64_t lent = lend(&ends, 200);
     char one;
 
-    (void)state;
     assert_int_equal(begin(&ends, lent, 100, &one), 0);
     assert_false(ends.b->operations->arm(ends.b)); /* it is known */
     ends.b->operations->stop_read(ends.b, &one);
@@ -128,14 +123,13 @@ static void verbs_stop_read__that_has_ended(void **state)
 }
 
 /** The peer is killed, its network gone, or it has given us up: reading fails. */
-static void verbs_read_ended__the_peer_is_gone(void **state)
+FAKE_TEST(verbs_read_ended__the_peer_is_gone)
 {
     struct verbs_ends ends = meet_ends();
     uint64_t lent = lend(&ends, 3 * LANE_VERBS_READ_BYTES);
     char one;
     char two;
 
-    (void)state;
     fake.holds_reads = true;
     assert_int_equal(begin(&ends, lent, 3 * LANE_VERBS_READ_BYTES, &one), 0);
     assert_int_equal(begin(&ends, lent, 100, &two), 0);
@@ -151,13 +145,12 @@ static void verbs_read_ended__the_peer_is_gone(void **state)
     close_ends(&ends);
 }
 
-static void verbs_read_ended__wakes(void **state)
+FAKE_TEST(verbs_read_ended__wakes)
 {
     struct verbs_ends ends = meet_ends();
     uint64_t lent = lend(&ends, 200);
     char one;
 
-    (void)state;
     fake.holds_reads = true;
     assert_int_equal(begin(&ends, lent, 200, &one), 0);
     assert_true(ends.b->operations->arm(ends.b));
@@ -172,13 +165,12 @@ static void verbs_read_ended__wakes(void **state)
 }
 
 /** Memory that may not be locked, a card that has no room: frames have to do. */
-static void verbs_lend__refused(void **state)
+FAKE_TEST(verbs_lend__refused)
 {
     struct verbs_ends ends = meet_ends();
     uint64_t lent = lend(&ends, 200);
     char one;
 
-    (void)state;
     fake.fails = "reg_mr_iova";
     assert_int_equal(ends.a->operations->lend(ends.a, &ends.at_b, met.source, 64), 0);
     fake.fails = "reg_mr";
@@ -200,22 +192,4 @@ static void verbs_lend__refused(void **state)
                                  (uint64_t)LANE_VERBS_READ_REQUESTS * LANE_VERBS_READ_BYTES + 1),
         0);
     close_ends(&ends);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_begin_read__all_that_was_lent),
-        TEST(verbs_begin_read__only_what_is_lent),
-        TEST(verbs_begin_read__several_at_once),
-        TEST(verbs_stop_read__at_once),
-        TEST(verbs_stop_read__that_has_ended),
-        TEST(verbs_read_ended__the_peer_is_gone),
-        TEST(verbs_read_ended__wakes),
-        TEST(verbs_lend__refused),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

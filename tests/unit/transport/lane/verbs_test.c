@@ -4,11 +4,10 @@
 #include "lane/lane_type.h"
 #include "tuning.h"
 
-static void verbs_lane_open__what_it_says_of_itself(void **state)
+FAKE_TEST(verbs_lane_open__what_it_says_of_itself)
 {
     struct lane *lane = open_on(HOST_A);
 
-    (void)state;
     assert_int_equal(lane->kind, LANE_VERBS);
     assert_true(lane->of_host);
     assert_false(lane->shares_memory);
@@ -22,25 +21,23 @@ static void verbs_lane_open__what_it_says_of_itself(void **state)
 }
 
 /** An address has room for four ways, whatever they are. */
-static void verbs_lane_type__beside_three_interfaces_at_most(void **state)
+FAKE_TEST(verbs_lane_type__beside_three_interfaces_at_most)
 {
     struct lane_opening opening = {.rails = ADDRESS_RAILS};
     struct lane *lane = NULL;
 
-    (void)state;
     assert_int_equal(verbs_lane_type.open(&opening, &lane), -EUSERS);
     assert_true(verbs_lane_type.on_request);
 }
 
 /** Behind the interfaces, wherever it is after they have been matched; and whoever has none is not
  *  reached. */
-static void verbs_reach__those_that_have_it(void **state)
+FAKE_TEST(verbs_reach__those_that_have_it)
 {
     struct verbs_ends ends = open_ends();
     struct address_layout address = {.rails = 1, .rail[0].mac = {2}};
     struct lane_address to;
 
-    (void)state;
     assert_int_equal(ends.a->operations->reach(ends.a, &address, &to), -EHOSTUNREACH);
     ends.b->operations->publish(ends.b, &address);
     assert_true(address_rail_is_verbs(&address.rail[1]));
@@ -52,17 +49,4 @@ static void verbs_reach__those_that_have_it(void **state)
     address.rails = 0;
     assert_int_equal(ends.a->operations->reach(ends.a, &address, &to), -EHOSTUNREACH);
     close_ends(&ends);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_lane_open__what_it_says_of_itself),
-        TEST(verbs_lane_type__beside_three_interfaces_at_most),
-        TEST(verbs_reach__those_that_have_it),
-#undef TEST
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,11 +47,10 @@ static void bear(const struct udp_pair *pair)
 }
 
 /** The end itself does nothing for that: it may be stopped. */
-static void witness__proves_that_the_key_is_there_until_the_end(void **state)
+TEST(witness__proves_that_the_key_is_there_until_the_end)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     bear(&pair);
     struct call called = call_b(&pair, key);
     wait_for(&pair, called, LANE_WITNESS_PROVES);
@@ -64,11 +63,10 @@ static void witness__proves_that_the_key_is_there_until_the_end(void **state)
     close_lane(pair.a);
 }
 
-static void witness__another_key_proves_nothing(void **state)
+TEST(witness__another_key_proves_nothing)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     bear(&pair);
     struct call guessed = call_b(&pair, another);
     struct call called = call_b(&pair, key);
@@ -80,11 +78,10 @@ static void witness__another_key_proves_nothing(void **state)
 }
 
 /** Whoever has the port of an end that is no more, and listens there, has not its key. */
-static void witness__who_takes_the_port_proves_nothing(void **state)
+TEST(witness__who_takes_the_port_proves_nothing)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     namespace_go(far);
     union {
         struct sockaddr any;
@@ -105,13 +102,12 @@ static void witness__who_takes_the_port_proves_nothing(void **state)
 }
 
 /** More than one socket can have in its queue. */
-static void witness__many_wait_for_the_same_end(void **state)
+TEST(witness__many_wait_for_the_same_end)
 {
     enum { QUEUE = 64, MANY = 100 };
     struct udp_pair pair = open_pair();
     struct call called[MANY];
 
-    (void)state;
     namespace_go(far);
     FILE *limit = fopen("/proc/sys/net/core/somaxconn", "we");
     bool limited = limit != NULL && fprintf(limit, "%d", QUEUE) > 0;
@@ -134,11 +130,10 @@ static void witness__many_wait_for_the_same_end(void **state)
 }
 
 /** Nothing comes back from there, as behind a firewall. */
-static void witness__nothing_is_known_of_who_is_behind_a_firewall(void **state)
+TEST(witness__nothing_is_known_of_who_is_behind_a_firewall)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     bear(&pair);
     set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
     struct call called = call_b(&pair, key);
@@ -152,11 +147,10 @@ static void witness__nothing_is_known_of_who_is_behind_a_firewall(void **state)
 }
 
 /** An end that is awake again lets go of who has asked, and can be asked again. */
-static void witness_clear__who_asks_again_is_answered(void **state)
+TEST(witness_clear__who_asks_again_is_answered)
 {
     struct udp_pair pair = open_pair();
 
-    (void)state;
     bear(&pair);
     struct call called = call_b(&pair, key);
     wait_for(&pair, called, LANE_WITNESS_PROVES);
@@ -172,17 +166,8 @@ static void witness_clear__who_asks_again_is_answered(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(witness__proves_that_the_key_is_there_until_the_end),
-        cmocka_unit_test(witness__another_key_proves_nothing),
-        cmocka_unit_test(witness__who_takes_the_port_proves_nothing),
-        cmocka_unit_test(witness__nothing_is_known_of_who_is_behind_a_firewall),
-        cmocka_unit_test(witness__many_wait_for_the_same_end),
-        cmocka_unit_test(witness_clear__who_asks_again_is_answered),
-    };
-
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -5,17 +5,14 @@
 #include "frame/frame.h"
 #include "lane/xdp/xdp_socket.h"
 #include "namespace.h"
+#include "unit/test.h"
 #include "xdp_allowed.h"
 
 #include <linux/bpf.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
-
-#include <cmocka.h>
 
 #define NUMBER_AT (ETH_HLEN + offsetof(struct frame_header, destination))
 #define MINIMUM 60
@@ -61,6 +58,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, set_up, tear_down)
+
 /** What the program says of the first bytes of the frame. */
 static uint32_t verdict(struct fixture *fixture, uint32_t bytes)
 {
@@ -72,33 +71,28 @@ static uint32_t verdict(struct fixture *fixture, uint32_t bytes)
     return test.test.retval;
 }
 
-static void program__redirects_ours(void **state)
+FIXTURE_TEST(program__redirects_ours)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(verdict(fixture, MINIMUM), XDP_REDIRECT);
     assert_int_equal(verdict(fixture, filter.bytes_max), XDP_REDIRECT);
 }
 
-static void program__passes_what_is_longer_than_its_room(void **state)
+TEST_AROUND(program__passes_what_is_longer_than_its_room, set_up, tear_down)
 {
     assert_int_equal(verdict(*state, filter.bytes_max + 1), XDP_PASS);
 }
 
-static void program__passes_what_ends_before_the_number(void **state)
+FIXTURE_TEST(program__passes_what_ends_before_the_number)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(verdict(fixture, NUMBER_AT + 2), XDP_REDIRECT);
     assert_int_equal(verdict(fixture, NUMBER_AT + 1), XDP_PASS);
     assert_int_equal(verdict(fixture, ETH_HLEN), XDP_PASS);
 }
 
 /** Each bit of what it looks at counts. */
-static void program__passes_what_differs(void **state)
+FIXTURE_TEST(program__passes_what_differs)
 {
     const unsigned looked_at[] = {0, 1, 2, 3, 4, 5, 12, 13, NUMBER_AT, NUMBER_AT + 1};
-    struct fixture *fixture = *state;
 
     for (unsigned i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
         for (unsigned bit = 0; bit < 8; bit++) {
@@ -110,10 +104,9 @@ static void program__passes_what_differs(void **state)
     assert_int_equal(verdict(fixture, MINIMUM), XDP_REDIRECT);
 }
 
-static void program__redirects_whatever_else_is_in_it(void **state)
+FIXTURE_TEST(program__redirects_whatever_else_is_in_it)
 {
     const unsigned others[] = {6, 11, ETH_HLEN, NUMBER_AT - 1, NUMBER_AT + 2, MINIMUM - 1};
-    struct fixture *fixture = *state;
 
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
         fixture->frame[others[i]] ^= 0xFF;
@@ -121,17 +114,14 @@ static void program__redirects_whatever_else_is_in_it(void **state)
     }
 }
 
-static void program__passes_all_once_the_socket_is_gone(void **state)
+FIXTURE_TEST(program__passes_all_once_the_socket_is_gone)
 {
-    struct fixture *fixture = *state;
-
     xdp_socket_close(&fixture->socket);
     assert_int_equal(verdict(fixture, MINIMUM), XDP_PASS);
 }
 
-static void xdp_program_attach__one_program_an_interface(void **state)
+FIXTURE_TEST(xdp_program_attach__one_program_an_interface)
 {
-    struct fixture *fixture = *state;
     struct xdp_program second;
     int interface = (int)if_nametoindex("end1");
 
@@ -143,9 +133,8 @@ static void xdp_program_attach__one_program_an_interface(void **state)
     xdp_program_close(&second);
 }
 
-static void xdp_program_attach__driver_without_a_hook(void **state)
+FIXTURE_TEST(xdp_program_attach__driver_without_a_hook)
 {
-    struct fixture *fixture = *state;
     struct xdp_program second;
 
     assert_int_equal(xdp_program_load(&second, &filter), 0);
@@ -155,11 +144,10 @@ static void xdp_program_attach__driver_without_a_hook(void **state)
     xdp_program_close(&second);
 }
 
-static void xdp_program_holder__names_the_process(void **state)
+FIXTURE_TEST(xdp_program_holder__names_the_process)
 {
     char name[XDP_NAME_BYTES] = "?";
 
-    (void)state;
     assert_int_equal(xdp_program_holder((int)if_nametoindex("end1"), name), getpid());
     assert_int_equal(xdp_program_holder((int)if_nametoindex("end0"), name), 0);
     assert_string_equal(name, "");
@@ -167,9 +155,8 @@ static void xdp_program_holder__names_the_process(void **state)
     assert_string_equal(name, "");
 }
 
-static void xdp_program_close__twice(void **state)
+FIXTURE_TEST(xdp_program_close__twice)
 {
-    struct fixture *fixture = *state;
     char name[XDP_NAME_BYTES] = "?";
 
     xdp_program_close(&fixture->program);
@@ -180,22 +167,8 @@ static void xdp_program_close__twice(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(program__redirects_ours),
-        TEST(program__passes_what_is_longer_than_its_room),
-        TEST(program__passes_what_ends_before_the_number),
-        TEST(program__passes_what_differs),
-        TEST(program__redirects_whatever_else_is_in_it),
-        TEST(program__passes_all_once_the_socket_is_gone),
-        TEST(xdp_program_attach__one_program_an_interface),
-        TEST(xdp_program_attach__driver_without_a_hook),
-        TEST(xdp_program_holder__names_the_process),
-        TEST(xdp_program_close__twice),
-    };
-
     (void)argc;
     namespace_enter(argv);
     xdp_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -3,26 +3,22 @@
 #include "lane/xdp/xdp_socket.h"
 
 #include "namespace.h"
+#include "unit/test.h"
 #include "xdp_allowed.h"
 
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static int end1(void)
 {
     return (int)if_nametoindex("end1");
 }
 
-static void xdp_socket_open__has_room_for_frames_of_the_mtu(void **state)
+TEST(xdp_socket_open__has_room_for_frames_of_the_mtu)
 {
     struct xdp_socket xdp;
 
-    (void)state;
     assert_int_equal(xdp_open_again(&xdp, end1(), 1500), 0);
     assert_int_equal(xdp_socket_bytes_max(&xdp), 1790);
     xdp_socket_close(&xdp);
@@ -37,12 +33,11 @@ static void xdp_socket_open__has_room_for_frames_of_the_mtu(void **state)
     xdp_socket_close(&xdp);
 }
 
-static void xdp_socket_open__one_a_queue(void **state)
+TEST(xdp_socket_open__one_a_queue)
 {
     struct xdp_socket first;
     struct xdp_socket second;
 
-    (void)state;
     assert_int_equal(xdp_open_again(&first, end1(), 1500), 0);
     assert_int_equal(xdp_socket_open(&second, end1(), 1500), -EUSERS);
     assert_int_equal(second.socket, -1);
@@ -52,21 +47,19 @@ static void xdp_socket_open__one_a_queue(void **state)
     xdp_socket_close(&second);
 }
 
-static void xdp_socket_open__no_such_interface(void **state)
+TEST(xdp_socket_open__no_such_interface)
 {
     struct xdp_socket xdp;
 
-    (void)state;
     assert_int_equal(xdp_socket_open(&xdp, 0x7FFFFFF0, 1500), -ENODEV);
     assert_int_equal(xdp.socket, -1);
 }
 
-static void xdp_socket_take__nothing_has_come(void **state)
+TEST(xdp_socket_take__nothing_has_come)
 {
     struct xdp_socket xdp;
     struct lane_incoming incoming[2];
 
-    (void)state;
     assert_int_equal(xdp_open_again(&xdp, end1(), 1500), 0);
     assert_int_equal(xdp_socket_take(&xdp, incoming, 2), 0);
     xdp_socket_release(&xdp);
@@ -76,15 +69,8 @@ static void xdp_socket_take__nothing_has_come(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(xdp_socket_open__has_room_for_frames_of_the_mtu),
-        cmocka_unit_test(xdp_socket_open__one_a_queue),
-        cmocka_unit_test(xdp_socket_open__no_such_interface),
-        cmocka_unit_test(xdp_socket_take__nothing_has_come),
-    };
-
     (void)argc;
     namespace_enter(argv);
     xdp_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

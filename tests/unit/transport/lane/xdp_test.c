@@ -66,14 +66,13 @@ static size_t tapped(int tap)
     return bytes < 0 ? 0 : (size_t)bytes;
 }
 
-static void xdp_lane__frames_arrive_and_the_network_stack_does_not_see_them(void **state)
+TEST(xdp_lane__frames_arrive_and_the_network_stack_does_not_see_them)
 {
     struct lane *a = open_packet("end0", 1);
     struct lane *b = open_xdp("end1", 2);
     int tap = open_tap("end1", ETHERTYPE);
     uint32_t bytes = 0;
 
-    (void)state;
     assert_int_equal(b->frame_bytes, 1500);
     assert_int_equal(b->kind, LANE_PACKET); /* frames name it so */
     assert_int_equal(b->opened_as, LANE_XDP);
@@ -92,13 +91,12 @@ static void xdp_lane__frames_arrive_and_the_network_stack_does_not_see_them(void
 }
 
 /** And what it sends arrives at a packet lane. */
-static void xdp_lane__says_who_sent_and_answers(void **state)
+TEST(xdp_lane__says_who_sent_and_answers)
 {
     struct lane *a = open_packet("end0", 1);
     struct lane *b = open_xdp("end1", 2);
     struct lane_incoming incoming[2];
 
-    (void)state;
     assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 1);
     const struct lane_address from = mac_of(a);
     assert_int_equal(wait_for(b, PATIENCE_NS), 1);
@@ -113,12 +111,11 @@ static void xdp_lane__says_who_sent_and_answers(void **state)
     close_lane(b);
 }
 
-static void xdp_lane__goes_round_its_rings(void **state)
+TEST(xdp_lane__goes_round_its_rings)
 {
     struct lane *a = open_xdp("end0", 1);
     struct lane *b = open_xdp("end1", 2);
 
-    (void)state;
     for (unsigned i = 0; i < 3 * LANE_RING_FRAMES; i += 8) {
         assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, 100), 8);
         for (unsigned j = 0; j < 8; j++) {
@@ -131,7 +128,7 @@ static void xdp_lane__goes_round_its_rings(void **state)
     close_lane(b);
 }
 
-static void xdp_lane__counts_what_did_not_fit_its_rings(void **state)
+TEST(xdp_lane__counts_what_did_not_fit_its_rings)
 {
     struct lane *a = open_packet("end0", 1);
     struct lane *b = open_xdp("end1", 2);
@@ -139,7 +136,6 @@ static void xdp_lane__counts_what_did_not_fit_its_rings(void **state)
     unsigned taken = 0;
     unsigned arrived = 0;
 
-    (void)state;
     for (unsigned i = 0; i < sent; i += 16) {
         taken += send_frames(a, b, 2, 16, (uint8_t)i, 100);
     }
@@ -154,13 +150,12 @@ static void xdp_lane__counts_what_did_not_fit_its_rings(void **state)
 }
 
 /** Endpoints that cannot have it are not disturbed by the one that has. */
-static void xdp_lane__other_endpoints_get_theirs(void **state)
+TEST(xdp_lane__other_endpoints_get_theirs)
 {
     struct lane *a = open_packet("end0", 1);
     struct lane *b = open_xdp("end1", 0x0102);
     struct lane *other = open_packet("end1", 0x0201);
 
-    (void)state;
     assert_int_equal(send_frames(a, b, 0x0103, 1, 1, 0), 1);
     assert_int_equal(send_frames(a, b, 0x0201, 1, 2, 0), 1);
     assert_int_equal(send_frames(a, b, 0x0102, 1, 3, 0), 1);
@@ -172,7 +167,7 @@ static void xdp_lane__other_endpoints_get_theirs(void **state)
     close_lane(other);
 }
 
-static void xdp_lane__other_protocols_pass(void **state)
+TEST(xdp_lane__other_protocols_pass)
 {
     struct packet_lane_options options = {
         .interface = "end0", .ethertype = ETHERTYPE + 1, .endpoint = 1};
@@ -180,7 +175,6 @@ static void xdp_lane__other_protocols_pass(void **state)
     struct lane *b = open_xdp("end1", 2);
     int tap = open_tap("end1", ETHERTYPE + 1);
 
-    (void)state;
     assert_int_equal(packet_lane_open(&options, &a), 0);
     assert_int_equal(send_frames(a, b, 2, 1, 1, 100), 1);
     assert_int_equal(tapped(tap), ETH_HLEN + HEAD_BYTES + 100);
@@ -192,11 +186,10 @@ static void xdp_lane__other_protocols_pass(void **state)
 }
 
 /** Frames that have no room in a chunk come by the other socket. */
-static void xdp_lane__jumbo_frames(void **state)
+TEST(xdp_lane__jumbo_frames)
 {
     uint32_t bytes = 0;
 
-    (void)state;
     set_interface("end0", SIOCSIFMTU, 9000);
     set_interface("end1", SIOCSIFMTU, 9000);
     struct lane *a = open_packet("end0", 1);
@@ -223,12 +216,11 @@ static void xdp_lane__jumbo_frames(void **state)
 }
 
 /** Both sockets may have some at the same time. */
-static void xdp_lane__takes_no_more_than_asked(void **state)
+TEST(xdp_lane__takes_no_more_than_asked)
 {
     struct lane_incoming incoming[4];
     unsigned left = 8;
 
-    (void)state;
     set_interface("end0", SIOCSIFMTU, 9000);
     set_interface("end1", SIOCSIFMTU, 9000);
     struct lane *a = open_packet("end0", 1);
@@ -253,7 +245,7 @@ static void xdp_lane__takes_no_more_than_asked(void **state)
     set_interface("end1", SIOCSIFMTU, 1500);
 }
 
-static void xdp_lane_open__one_endpoint_of_an_interface(void **state)
+TEST(xdp_lane_open__one_endpoint_of_an_interface)
 {
     struct lane *first = open_xdp("end1", 1);
     struct lane *second = NULL;
@@ -261,7 +253,6 @@ static void xdp_lane_open__one_endpoint_of_an_interface(void **state)
     char expected[128];
     char reason[96];
 
-    (void)state;
     assert_int_equal(try_xdp("end1", 2, &second), -EUSERS);
     (void)snprintf(expected, sizeof expected, "process %d has it: one endpoint of an interface may",
                    (int)getpid());
@@ -275,7 +266,7 @@ static void xdp_lane_open__one_endpoint_of_an_interface(void **state)
 }
 
 /** A number that was reserved on the way to a failure is not kept. */
-static void xdp_lane_open__leaves_no_number(void **state)
+TEST(xdp_lane_open__leaves_no_number)
 {
     struct lane *first = open_xdp("end1", 1);
     struct lane *second = NULL;
@@ -283,7 +274,6 @@ static void xdp_lane_open__leaves_no_number(void **state)
     struct lane_opening opening = {
         .interface = "end1", .ethertype = ETHERTYPE, .number = &number, .rails = 1};
 
-    (void)state;
     assert_int_equal(xdp_lane_type.open(&opening, &second), -EUSERS);
     assert_int_equal(number, 0);
     assert_false(opening.number_is_reserved);
@@ -294,11 +284,10 @@ static void xdp_lane_open__leaves_no_number(void **state)
     close_lane(second);
 }
 
-static void xdp_lane_open__an_interface_is_no_use(void **state)
+TEST(xdp_lane_open__an_interface_is_no_use)
 {
     struct lane *lane = NULL;
 
-    (void)state;
     assert_int_equal(try_xdp("nowhere0", 1, &lane), -ENODEV);
     assert_int_equal(try_xdp("lo", 1, &lane), -EADDRNOTAVAIL);
     set_interface("end1", SIOCSIFFLAGS, 0);
@@ -307,12 +296,11 @@ static void xdp_lane_open__an_interface_is_no_use(void **state)
     namespace_wait_until_running("end1");
 }
 
-static void explain__in_words_that_help(void **state)
+TEST(explain__in_words_that_help)
 {
     const struct lane_opening opening = {.interface = "end1"};
     char reason[96];
 
-    (void)state;
     assert_true(xdp_lane_type.explain(-EPERM, &opening, reason, sizeof reason));
     assert_non_null(strstr(reason, "CAP_BPF"));
     assert_non_null(strstr(reason, "run as root"));
@@ -346,14 +334,13 @@ static pid_t start_holder(const char *interface)
     return child;
 }
 
-static void xdp_lane__killed_process_leaves_no_program(void **state)
+TEST(xdp_lane__killed_process_leaves_no_program)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     const int index = (int)if_nametoindex("end1");
     char name[XDP_NAME_BYTES];
     pid_t holder = start_holder("end1");
 
-    (void)state;
     assert_int_equal(xdp_program_holder(index, name), holder);
     assert_int_equal(kill(holder, SIGKILL), 0);
     assert_int_equal(waitpid(holder, NULL, 0), holder);
@@ -379,13 +366,12 @@ static unsigned open_files(void)
 }
 
 /** Its own, and those of the packet lane that it is as well: others' close with them. */
-static void part_with__all_that_are_slow_to_close(void **state)
+TEST(part_with__all_that_are_slow_to_close)
 {
     unsigned before = open_files();
     struct lane *lane = open_xdp("end1", 1);
     int sockets[LANE_SLOW_SOCKETS_MAX];
 
-    (void)state;
     assert_non_null(lane->operations->part_with);
     unsigned count = lane->operations->part_with(lane, sockets);
     assert_int_equal(count, 2); /* no number is reserved */
@@ -398,25 +384,8 @@ static void part_with__all_that_are_slow_to_close(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(xdp_lane__frames_arrive_and_the_network_stack_does_not_see_them),
-        cmocka_unit_test(xdp_lane__says_who_sent_and_answers),
-        cmocka_unit_test(xdp_lane__goes_round_its_rings),
-        cmocka_unit_test(xdp_lane__counts_what_did_not_fit_its_rings),
-        cmocka_unit_test(xdp_lane__other_endpoints_get_theirs),
-        cmocka_unit_test(xdp_lane__other_protocols_pass),
-        cmocka_unit_test(xdp_lane__jumbo_frames),
-        cmocka_unit_test(xdp_lane__takes_no_more_than_asked),
-        cmocka_unit_test(xdp_lane_open__one_endpoint_of_an_interface),
-        cmocka_unit_test(xdp_lane_open__leaves_no_number),
-        cmocka_unit_test(xdp_lane_open__an_interface_is_no_use),
-        cmocka_unit_test(explain__in_words_that_help),
-        cmocka_unit_test(part_with__all_that_are_slow_to_close),
-        cmocka_unit_test(xdp_lane__killed_process_leaves_no_program),
-    };
-
     (void)argc;
     namespace_enter(argv);
     xdp_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
-static void message_frame__eager_for_a_receive_that_waits(void **state)
+FIXTURE_TEST(message_frame__eager_for_a_receive_that_waits)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[8] = {0};
 
     assert_int_equal(post(fixture, 0, 5, 0, buffer, sizeof buffer, buffer), 0);
@@ -19,9 +18,8 @@ static void message_frame__eager_for_a_receive_that_waits(void **state)
     assert_memory_equal(buffer, "abc\0", 4);
 }
 
-static void message_frame__eager_nobody_waits_for_is_kept(void **state)
+FIXTURE_TEST(message_frame__eager_nobody_waits_for_is_kept)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[8] = {0};
 
     assert_int_equal(arrive_eager(fixture, 0, 5, 3, 0, "abc", 3), 0);
@@ -33,10 +31,8 @@ static void message_frame__eager_nobody_waits_for_is_kept(void **state)
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
 }
 
-static void message_frame__empty_message(void **state)
+FIXTURE_TEST(message_frame__empty_message)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(arrive_eager(fixture, 0, 5, 0, 0, NULL, 0), 0);
     assert_int_equal(post(fixture, 0, 5, 0, NULL, 0, NULL), 0);
     assert_int_equal(completed(fixture).bytes, 0);
@@ -45,9 +41,8 @@ static void message_frame__empty_message(void **state)
     assert_int_equal(completed(fixture).bytes, 0);
 }
 
-static void message_frame__longer_than_the_buffer(void **state)
+FIXTURE_TEST(message_frame__longer_than_the_buffer)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[] = "....";
 
     assert_int_equal(post(fixture, 0, 5, 0, buffer, 2, NULL), 0);
@@ -59,9 +54,8 @@ static void message_frame__longer_than_the_buffer(void **state)
     assert_int_equal(fixture->layer.counters.truncated_messages, 1);
 }
 
-static void message_frame__fragments_for_a_receive_that_waits(void **state)
+FIXTURE_TEST(message_frame__fragments_for_a_receive_that_waits)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
     uint8_t *buffer = calloc(1, 1000);
 
@@ -79,9 +73,8 @@ static void message_frame__fragments_for_a_receive_that_waits(void **state)
     free(buffer);
 }
 
-static void message_frame__receive_is_posted_between_fragments(void **state)
+FIXTURE_TEST(message_frame__receive_is_posted_between_fragments)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
     uint8_t *buffer = calloc(1, 1000);
 
@@ -96,9 +89,8 @@ static void message_frame__receive_is_posted_between_fragments(void **state)
     free(buffer);
 }
 
-static void message_awaits_rest__if_a_receive_has_the_message(void **state)
+FIXTURE_TEST(message_awaits_rest__if_a_receive_has_the_message)
 {
-    struct fixture *fixture = *state;
     const struct message_peer *peer = &fixture->peers[0];
     uint8_t *data = pattern(1000);
     uint8_t *buffer = calloc(1, 1000);
@@ -116,9 +108,8 @@ static void message_awaits_rest__if_a_receive_has_the_message(void **state)
     free(buffer);
 }
 
-static void message_frame__all_fragments_before_the_receive(void **state)
+FIXTURE_TEST(message_frame__all_fragments_before_the_receive)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
     uint8_t *buffer = calloc(1, 1000);
 
@@ -135,9 +126,8 @@ static void message_frame__all_fragments_before_the_receive(void **state)
     free(buffer);
 }
 
-static void message_frame__fragments_beyond_the_buffer_are_dropped(void **state)
+FIXTURE_TEST(message_frame__fragments_beyond_the_buffer_are_dropped)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
     uint8_t buffer[500] = {0};
 
@@ -151,9 +141,8 @@ static void message_frame__fragments_beyond_the_buffer_are_dropped(void **state)
     free(data);
 }
 
-static void message_frame__messages_of_two_peers_may_have_one_name(void **state)
+FIXTURE_TEST(message_frame__messages_of_two_peers_may_have_one_name)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
     uint8_t first[500];
     uint8_t second[500];
@@ -171,9 +160,8 @@ static void message_frame__messages_of_two_peers_may_have_one_name(void **state)
     free(data);
 }
 
-static void message_frame__announced_for_a_receive_that_waits(void **state)
+FIXTURE_TEST(message_frame__announced_for_a_receive_that_waits)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(SEGMENT + 40);
     uint8_t *buffer = calloc(1, 1000);
 
@@ -198,9 +186,8 @@ static void message_frame__announced_for_a_receive_that_waits(void **state)
     free(buffer);
 }
 
-static void message_frame__announced_and_received_later(void **state)
+FIXTURE_TEST(message_frame__announced_and_received_later)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[100];
 
     assert_int_equal(arrive_announce(fixture, 0, 5, 50, 9), 0);
@@ -212,9 +199,8 @@ static void message_frame__announced_and_received_later(void **state)
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
 }
 
-static void message_frame__announced_for_a_short_buffer(void **state)
+FIXTURE_TEST(message_frame__announced_for_a_short_buffer)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[100];
     uint8_t *data = pattern(SEGMENT);
 
@@ -231,10 +217,8 @@ static void message_frame__announced_for_a_short_buffer(void **state)
     free(data);
 }
 
-static void message_frame__announced_for_no_buffer_at_all(void **state)
+FIXTURE_TEST(message_frame__announced_for_no_buffer_at_all)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(post(fixture, 0, 5, 0, NULL, 0, NULL), 0);
     assert_int_equal(arrive_announce(fixture, 0, 5, 5000, 9), 0);
     assert_int_equal(completed(fixture).status, -EMSGSIZE);
@@ -246,9 +230,8 @@ static void message_frame__announced_for_no_buffer_at_all(void **state)
     assert_int_equal(arrive_data(fixture, 0, 9, 0, "x", 1, 0, 1000), PULL_UNKNOWN);
 }
 
-static void message_frame__announced_with_data_on_its_way(void **state)
+FIXTURE_TEST(message_frame__announced_with_data_on_its_way)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = UINT64_C(3) * 64 * SEGMENT;
     uint8_t *buffer = calloc(1, bytes);
     struct frame_announce announce = announcement(5, bytes, 9);
@@ -267,9 +250,8 @@ static void message_frame__announced_with_data_on_its_way(void **state)
 }
 
 /** A lane of the host leads to the other host's, whichever rails lead to one another. */
-static void message_frame__data_on_its_way_over_a_lane_of_the_host(void **state)
+FIXTURE_TEST(message_frame__data_on_its_way_over_a_lane_of_the_host)
 {
-    struct fixture *fixture = *state;
     uint8_t *buffer = calloc(1, LONG_BYTES);
     struct frame_announce announce = announcement(5, LONG_BYTES, 9);
 
@@ -287,9 +269,8 @@ static void message_frame__data_on_its_way_over_a_lane_of_the_host(void **state)
     free(buffer);
 }
 
-static void message_frame__data_on_its_way_over_a_lane_that_is_not_there(void **state)
+FIXTURE_TEST(message_frame__data_on_its_way_over_a_lane_that_is_not_there)
 {
-    struct fixture *fixture = *state;
     uint8_t *buffer = calloc(1, LONG_BYTES);
     struct frame_announce announce = announcement(5, LONG_BYTES, 9);
 
@@ -304,9 +285,8 @@ static void message_frame__data_on_its_way_over_a_lane_that_is_not_there(void **
     free(buffer);
 }
 
-static void message_frame__done_ends_the_send(void **state)
+FIXTURE_TEST(message_frame__done_ends_the_send)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
     uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
@@ -319,9 +299,8 @@ static void message_frame__done_ends_the_send(void **state)
     free(data);
 }
 
-static void message_frame__dones_that_break_rules(void **state)
+FIXTURE_TEST(message_frame__dones_that_break_rules)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
     uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
@@ -338,9 +317,8 @@ static void message_frame__dones_that_break_rules(void **state)
     free(data);
 }
 
-static void message_frame__done_of_what_was_not_announced(void **state)
+FIXTURE_TEST(message_frame__done_of_what_was_not_announced)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
 
     use_up_copies(fixture);
@@ -354,18 +332,15 @@ static void message_frame__done_of_what_was_not_announced(void **state)
 }
 
 /** Nothing was granted, so no DONE of that can cross the withdrawal of its memory. */
-static void message_frame__done_of_a_grant_without_the_feature(void **state)
+FIXTURE_TEST(message_frame__done_of_a_grant_without_the_feature)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(arrive_done(fixture, 0, MESSAGE_NAME_SERVED | 3), 0);
     fixture->peers[0].remote_memory = false;
     assert_int_equal(arrive_done(fixture, 0, MESSAGE_NAME_SERVED | 3), -EPROTO);
 }
 
-static void message_frame__fragments_that_break_rules(void **state)
+FIXTURE_TEST(message_frame__fragments_that_break_rules)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
 
     assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 10), -EPROTO); /* of no message */
@@ -381,9 +356,8 @@ static void message_frame__fragments_that_break_rules(void **state)
     free(data);
 }
 
-static void message_frame__fragment_of_an_announced_message(void **state)
+FIXTURE_TEST(message_frame__fragment_of_an_announced_message)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[100];
 
     assert_int_equal(arrive_announce(fixture, 0, 5, 50, 9), 0);
@@ -391,9 +365,8 @@ static void message_frame__fragment_of_an_announced_message(void **state)
     assert_int_equal(arrive_fragment(fixture, 0, 9, 0, "x", 1), -EPROTO);
 }
 
-static void message_frame__names_in_use(void **state)
+FIXTURE_TEST(message_frame__names_in_use)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
 
     assert_int_equal(arrive_eager(fixture, 0, 5, 500, 9, data, 400), 0);
@@ -405,9 +378,8 @@ static void message_frame__names_in_use(void **state)
     free(data);
 }
 
-static void message_frame__lengths_beyond_the_limit(void **state)
+FIXTURE_TEST(message_frame__lengths_beyond_the_limit)
 {
-    struct fixture *fixture = *state;
     struct frame_announce announce = announcement(5, (UINT64_C(255) << 32) + 1, 8);
     const struct frame frame = {.type = FRAME_ANNOUNCE, .announce = &announce};
 
@@ -423,9 +395,8 @@ static void message_frame__lengths_beyond_the_limit(void **state)
 }
 
 /** What is longer than the longest DATA can never come. */
-static void message_frame__announced_in_lumps(void **state)
+FIXTURE_TEST(message_frame__announced_in_lumps)
 {
-    struct fixture *fixture = *state;
     struct frame_announce announce = announcement(5, LONG_BYTES, 9);
 
     announce.segment_bytes = to_le16(SEGMENT + 1);
@@ -438,9 +409,8 @@ static void message_frame__announced_in_lumps(void **state)
         arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
 }
 
-static void message_frame__announced_in_crumbs(void **state)
+FIXTURE_TEST(message_frame__announced_in_crumbs)
 {
-    struct fixture *fixture = *state;
     struct frame_announce announce = announcement(5, LONG_BYTES, 9);
 
     announce.segment_bytes = to_le16(PULL_SEGMENT_BYTES_MIN - 1);
@@ -452,48 +422,10 @@ static void message_frame__announced_in_crumbs(void **state)
         arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
 }
 
-static void message_frame__frames_without_sequence(void **state)
+FIXTURE_TEST(message_frame__frames_without_sequence)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_ACK}), -EPROTO);
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_CONNECT}), -EPROTO);
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_PULL}), -EPROTO);
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_DATA}), -EPROTO);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(message_frame__eager_for_a_receive_that_waits),
-        FIXTURE_TEST(message_frame__eager_nobody_waits_for_is_kept),
-        FIXTURE_TEST(message_frame__empty_message),
-        FIXTURE_TEST(message_frame__longer_than_the_buffer),
-        FIXTURE_TEST(message_frame__fragments_for_a_receive_that_waits),
-        FIXTURE_TEST(message_frame__receive_is_posted_between_fragments),
-        FIXTURE_TEST(message_awaits_rest__if_a_receive_has_the_message),
-        FIXTURE_TEST(message_frame__all_fragments_before_the_receive),
-        FIXTURE_TEST(message_frame__fragments_beyond_the_buffer_are_dropped),
-        FIXTURE_TEST(message_frame__messages_of_two_peers_may_have_one_name),
-        FIXTURE_TEST(message_frame__announced_for_a_receive_that_waits),
-        FIXTURE_TEST(message_frame__announced_and_received_later),
-        FIXTURE_TEST(message_frame__announced_for_a_short_buffer),
-        FIXTURE_TEST(message_frame__announced_for_no_buffer_at_all),
-        FIXTURE_TEST(message_frame__announced_with_data_on_its_way),
-        FIXTURE_TEST(message_frame__data_on_its_way_over_a_lane_of_the_host),
-        FIXTURE_TEST(message_frame__data_on_its_way_over_a_lane_that_is_not_there),
-        FIXTURE_TEST(message_frame__done_ends_the_send),
-        FIXTURE_TEST(message_frame__dones_that_break_rules),
-        FIXTURE_TEST(message_frame__done_of_what_was_not_announced),
-        FIXTURE_TEST(message_frame__done_of_a_grant_without_the_feature),
-        FIXTURE_TEST(message_frame__fragments_that_break_rules),
-        FIXTURE_TEST(message_frame__fragment_of_an_announced_message),
-        FIXTURE_TEST(message_frame__names_in_use),
-        FIXTURE_TEST(message_frame__lengths_beyond_the_limit),
-        FIXTURE_TEST(message_frame__announced_in_lumps),
-        FIXTURE_TEST(message_frame__announced_in_crumbs),
-        FIXTURE_TEST(message_frame__frames_without_sequence),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/atomic.h"
+#include "unit/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 #define OPERATIONS (BEOWIRE_ATOMIC_SWAP_MASKED + 1)
 
@@ -58,7 +55,7 @@ static float changed_float(unsigned operation, float target, float operand, floa
     return now;
 }
 
-static void atomic_apply__unsigned(void **state)
+TEST(atomic_apply__unsigned)
 {
     static const struct {
         unsigned operation;
@@ -97,7 +94,6 @@ static void atomic_apply__unsigned(void **state)
     };
     bool covered[OPERATIONS] = {false};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         covered[rows[i].operation] = true;
         assert_int_equal(changed(rows[i].operation, BEOWIRE_UINT8, rows[i].target, rows[i].operand,
@@ -109,11 +105,10 @@ static void atomic_apply__unsigned(void **state)
     }
 }
 
-static void atomic_apply__width_and_sign(void **state)
+TEST(atomic_apply__width_and_sign)
 {
     static const unsigned types[] = {BEOWIRE_INT8, BEOWIRE_INT16, BEOWIRE_INT32, BEOWIRE_INT64};
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         unsigned bits = 8u << i;
         uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
@@ -134,9 +129,8 @@ static void atomic_apply__width_and_sign(void **state)
     }
 }
 
-static void atomic_apply__floating_point(void **state)
+TEST(atomic_apply__floating_point)
 {
-    (void)state;
     assert_true(changed_double(BEOWIRE_ATOMIC_SUM, 0.5, 0.25, 0) == 0.75);
     assert_true(changed_double(BEOWIRE_ATOMIC_PRODUCT, 0.5, -3, 0) == -1.5);
     assert_true(changed_double(BEOWIRE_ATOMIC_MIN, 0.5, -3, 0) == -3);
@@ -157,9 +151,8 @@ static void atomic_apply__floating_point(void **state)
     assert_true(changed_float(BEOWIRE_ATOMIC_LOGICAL_OR, -0.0F, 2.0F, 0) == 1);
 }
 
-static void atomic_apply__arrays_at_any_alignment(void **state)
+TEST(atomic_apply__arrays_at_any_alignment)
 {
-    (void)state;
     for (unsigned at = 0; at < 8; at++) {
         _Alignas(8) uint8_t room[3][64] = {{0}};
         uint32_t values[4] = {1, 2, 3, 4};
@@ -177,12 +170,11 @@ static void atomic_apply__arrays_at_any_alignment(void **state)
     }
 }
 
-static void atomic_apply__reads_memory_that_cannot_be_written(void **state)
+TEST(atomic_apply__reads_memory_that_cannot_be_written)
 {
     static const unsigned types[] = {BEOWIRE_UINT8, BEOWIRE_UINT16, BEOWIRE_UINT32, BEOWIRE_UINT64};
     uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    (void)state;
     assert_ptr_not_equal(page, MAP_FAILED);
     for (unsigned i = 0; i < 32; i++) {
         page[i] = (uint8_t)(i + 1);
@@ -212,12 +204,11 @@ static void *add_many(void *counters)
     return NULL;
 }
 
-static void atomic_apply__two_threads_on_the_same(void **state)
+TEST(atomic_apply__two_threads_on_the_same)
 {
     uint64_t counters[2] = {0, 0};
     pthread_t other;
 
-    (void)state;
     assert_int_equal(pthread_create(&other, NULL, add_many, counters), 0);
     (void)add_many(counters);
     assert_int_equal(pthread_join(other, NULL), 0);
@@ -225,9 +216,8 @@ static void atomic_apply__two_threads_on_the_same(void **state)
     assert_int_equal(counters[1], 2 * ROUNDS);
 }
 
-static void atomic_is_supported__bits_of_integers_only(void **state)
+TEST(atomic_is_supported__bits_of_integers_only)
 {
-    (void)state;
     for (unsigned type = 0; type < 256; type++) {
         for (unsigned operation = 0; operation < 256; operation++) {
             bool bits = operation == BEOWIRE_ATOMIC_BIT_OR || operation == BEOWIRE_ATOMIC_BIT_AND ||
@@ -241,28 +231,11 @@ static void atomic_is_supported__bits_of_integers_only(void **state)
     }
 }
 
-static void atomic_count_max__of_all_arrays(void **state)
+TEST(atomic_count_max__of_all_arrays)
 {
-    (void)state;
     assert_int_equal(atomic_count_max(BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT64), 23);
     assert_int_equal(atomic_count_max(BEOWIRE_ATOMIC_READ, BEOWIRE_UINT8), 185);
     assert_int_equal(atomic_count_max(BEOWIRE_ATOMIC_SWAP_EQUAL, BEOWIRE_UINT64), 11);
     assert_int_equal(atomic_count_max(BEOWIRE_ATOMIC_BIT_OR, BEOWIRE_DOUBLE), 0);
     assert_int_equal(atomic_count_max(OPERATIONS, BEOWIRE_UINT8), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(atomic_apply__unsigned),
-        cmocka_unit_test(atomic_apply__width_and_sign),
-        cmocka_unit_test(atomic_apply__floating_point),
-        cmocka_unit_test(atomic_apply__arrays_at_any_alignment),
-        cmocka_unit_test(atomic_apply__reads_memory_that_cannot_be_written),
-        cmocka_unit_test(atomic_apply__two_threads_on_the_same),
-        cmocka_unit_test(atomic_is_supported__bits_of_integers_only),
-        cmocka_unit_test(atomic_count_max__of_all_arrays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

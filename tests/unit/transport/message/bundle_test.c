@@ -2,14 +2,11 @@
 #include "message/bundle.h"
 
 #include "simulation/cluster.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MILLISECOND UINT64_C(1000000)
 
@@ -59,6 +56,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define PAIR_TEST(name) TEST_WITH(struct pair *pair, name, setup, teardown)
+
 /** Sends messages 1 .. `count`, each of its number as tag and as its 4 bytes. */
 static void send_many(struct pair *pair, uint32_t count)
 {
@@ -82,18 +81,15 @@ static void receive_one(struct pair *pair, uint32_t tag)
     assert_int_equal(value, tag);
 }
 
-static void bundle__idle_connection_sends_at_once(void **state)
+PAIR_TEST(bundle__idle_connection_sends_at_once)
 {
-    struct pair *pair = *state;
-
     send_many(pair, HOLD_RUN_MIN);
     assert_int_equal(pair->from->counters.bundles_sent, 0);
     assert_int_equal(pair->peer->message.flow.highest, pair->peer->message.flow.next);
 }
 
-static void bundle__the_rest_waits_in_one_frame(void **state)
+PAIR_TEST(bundle__the_rest_waits_in_one_frame)
 {
-    struct pair *pair = *state;
     uint64_t frames = pair->peer->message.flow.sent_frames;
 
     send_many(pair, HOLD_RUN_MIN + 5);
@@ -109,19 +105,16 @@ static void bundle__the_rest_waits_in_one_frame(void **state)
     cluster_check_empty(&pair->cluster);
 }
 
-static void bundle__full_frame_leaves(void **state)
+PAIR_TEST(bundle__full_frame_leaves)
 {
-    struct pair *pair = *state;
-
     send_many(pair, HOLD_RUN_MIN + BUNDLE_MESSAGES_MAX + 1);
     assert_int_equal(pair->from->counters.bundles_sent, 2);
     assert_int_equal(pair->peer->message.open_messages, 1);
     assert_int_equal(pair->peer->message.flow.highest + 1, pair->peer->message.flow.next);
 }
 
-static void bundle__order_is_kept_among_all_sizes(void **state)
+PAIR_TEST(bundle__order_is_kept_among_all_sizes)
 {
-    struct pair *pair = *state;
     static uint8_t data[20000];
     uint8_t buffer[20000];
     const uint32_t sizes[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 8, 300, 8, 20000, 8, 8, 5000, 1};
@@ -143,9 +136,8 @@ static void bundle__order_is_kept_among_all_sizes(void **state)
     }
 }
 
-static void bundle__some_matched_some_not(void **state)
+PAIR_TEST(bundle__some_matched_some_not)
 {
-    struct pair *pair = *state;
     const uint32_t count = HOLD_RUN_MIN + 6;
     uint32_t values[2] = {0};
     struct beowire_completion done;
@@ -168,10 +160,8 @@ static void bundle__some_matched_some_not(void **state)
     cluster_check_empty(&pair->cluster);
 }
 
-static void bundle__peer_fails_while_one_is_open(void **state)
+PAIR_TEST(bundle__peer_fails_while_one_is_open)
 {
-    struct pair *pair = *state;
-
     send_many(pair, HOLD_RUN_MIN + 3);
     assert_non_null(pair->peer->message.open_bundle);
     cluster_crash(&pair->cluster, 1);
@@ -204,9 +194,8 @@ static void bundle_some_confirmed(struct pair *pair, const char marks[6])
     assert_false(message_complete(pair->from, &done));
 }
 
-static void bundle__those_to_be_confirmed_end_with_their_frame(void **state)
+PAIR_TEST(bundle__those_to_be_confirmed_end_with_their_frame)
 {
-    struct pair *pair = *state;
     const char marks[] = "abcdef";
     struct beowire_completion done;
 
@@ -226,9 +215,8 @@ static void bundle__those_to_be_confirmed_end_with_their_frame(void **state)
     cluster_check(&pair->cluster);
 }
 
-static void bundle__those_to_be_confirmed_fail_with_their_peer(void **state)
+PAIR_TEST(bundle__those_to_be_confirmed_fail_with_their_peer)
 {
-    struct pair *pair = *state;
     const char marks[] = "abcdef";
     struct beowire_completion done;
 
@@ -252,9 +240,8 @@ static int arrive(struct pair *pair, const uint8_t *payload, uint32_t bytes)
     return message_frame(pair->to, &from->message, &frame);
 }
 
-static void bundle_arrive__payload_that_breaks_rules(void **state)
+PAIR_TEST(bundle_arrive__payload_that_breaks_rules)
 {
-    struct pair *pair = *state;
     uint8_t payload[(BUNDLE_MESSAGES_MAX + 1) * sizeof(struct frame_bundled)] = {0};
     struct frame_bundled *first = (struct frame_bundled *)(void *)payload;
 
@@ -270,9 +257,8 @@ static void bundle_arrive__payload_that_breaks_rules(void **state)
 
 /** In memory that is shared with its sender, which may alter it meanwhile (here: the first message
  *  is delivered over the second), it has no more messages than were counted. */
-static void bundle_arrive__payload_that_changes_under_way(void **state)
+PAIR_TEST(bundle_arrive__payload_that_changes_under_way)
 {
-    struct pair *pair = *state;
     enum { EMPTY = 2 * BUNDLE_MESSAGES_MAX };
     static uint8_t payload[2 * (1 + EMPTY) * sizeof(struct frame_bundled)];
     uint32_t part = sizeof payload / 2 - sizeof(struct frame_bundled);
@@ -288,12 +274,11 @@ static void bundle_arrive__payload_that_changes_under_way(void **state)
     assert_int_equal(pair->to->counters.unexpected_messages, 2); /* and the one of setup() */
 }
 
-static void bundle_next__all_for_which_something_is_held_back(void **state)
+TEST(bundle_next__all_for_which_something_is_held_back)
 {
     struct message_layer *layer = calloc(1, sizeof *layer);
     struct message_peer *peers = calloc(3, sizeof *peers);
 
-    (void)state;
     assert_non_null(layer);
     assert_non_null(peers);
     list_init(&layer->bundling);
@@ -309,25 +294,4 @@ static void bundle_next__all_for_which_something_is_held_back(void **state)
     assert_null(bundle_next(layer, &peers[2]));
     free(peers);
     free(layer);
-}
-
-#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PAIR_TEST(bundle__idle_connection_sends_at_once),
-        PAIR_TEST(bundle__the_rest_waits_in_one_frame),
-        PAIR_TEST(bundle__full_frame_leaves),
-        PAIR_TEST(bundle__order_is_kept_among_all_sizes),
-        PAIR_TEST(bundle__some_matched_some_not),
-        PAIR_TEST(bundle__peer_fails_while_one_is_open),
-        PAIR_TEST(bundle__those_to_be_confirmed_end_with_their_frame),
-        PAIR_TEST(bundle__those_to_be_confirmed_fail_with_their_peer),
-        PAIR_TEST(bundle_arrive__payload_that_breaks_rules),
-        PAIR_TEST(bundle_arrive__payload_that_changes_under_way),
-        cmocka_unit_test(bundle_next__all_for_which_something_is_held_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,10 @@
 #include "message/internal.h"
 #include "message/pull.h"
 #include "message/pull_path.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define FRAME_BYTES 500
 #define EAGER_ROOM ((size_t)FRAME_BYTES - 46)
@@ -80,7 +77,7 @@ static inline int fixture_teardown(void **state)
     return 0;
 }
 
-#define FIXTURE_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+#define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, fixture_setup, fixture_teardown)
 
 /** Hands a frame up as the flow and the core do. */
 static inline int arrive(struct fixture *fixture, unsigned from, const struct frame *frame)

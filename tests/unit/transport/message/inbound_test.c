@@ -12,9 +12,8 @@ static struct inbound *take(struct fixture *fixture)
     return inbound;
 }
 
-static void inbound_take__is_empty_and_in_no_list(void **state)
+FIXTURE_TEST(inbound_take__is_empty_and_in_no_list)
 {
-    struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
 
     inbound->bytes = 9;
@@ -31,9 +30,8 @@ static void inbound_take__is_empty_and_in_no_list(void **state)
     assert_null(inbound->pull);
 }
 
-static void inbound_keep__chunks_stay_in_order(void **state)
+FIXTURE_TEST(inbound_keep__chunks_stay_in_order)
 {
-    struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
     uint8_t *data = pattern(3 * FRAGMENT_ROOM);
     uint64_t offset = 0;
@@ -51,9 +49,8 @@ static void inbound_keep__chunks_stay_in_order(void **state)
     free(data);
 }
 
-static void inbound_keep__nothing_takes_a_chunk_too(void **state)
+FIXTURE_TEST(inbound_keep__nothing_takes_a_chunk_too)
 {
-    struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
 
     inbound_keep(&fixture->layer, inbound, NULL, 0);
@@ -61,9 +58,8 @@ static void inbound_keep__nothing_takes_a_chunk_too(void **state)
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - 1);
 }
 
-static void inbound_free__gives_everything_back(void **state)
+FIXTURE_TEST(inbound_free__gives_everything_back)
 {
-    struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
     uint32_t used = fixture->peers[0].chunks;
 
@@ -82,7 +78,7 @@ static void inbound_free__gives_everything_back(void **state)
     assert_true(list_is_empty(&fixture->layer.waiting_pulls));
 }
 
-static void inbound_attach__hands_over_what_is_there(void **state)
+TEST_AROUND(inbound_attach__hands_over_what_is_there, fixture_setup, fixture_teardown)
 {
     struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
@@ -108,9 +104,8 @@ static void inbound_attach__hands_over_what_is_there(void **state)
     assert_null(inbound->chunks);
 }
 
-static void inbound_attach__pulls_what_was_announced(void **state)
+FIXTURE_TEST(inbound_attach__pulls_what_was_announced)
 {
-    struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
     uint8_t buffer[3 * SEGMENT];
     struct operation operation = {.capacity = sizeof buffer, .target = buffer};
@@ -130,9 +125,8 @@ static void inbound_attach__pulls_what_was_announced(void **state)
     assert_true(nothing_asked(fixture, UINT64_MAX - 1));
 }
 
-static void inbound_pulled__ends_the_receive_and_owes_done(void **state)
+FIXTURE_TEST(inbound_pulled__ends_the_receive_and_owes_done)
 {
-    struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
     uint8_t buffer[SEGMENT];
     struct operation *operation = operation_take_receive(&fixture->layer);
@@ -158,19 +152,4 @@ static void inbound_pulled__ends_the_receive_and_owes_done(void **state)
     assert_int_equal(frame.type, FRAME_DONE);
     assert_int_equal(from_le32(frame.done->message), 9);
     assert_false(message_has_work(&fixture->peers[0]));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(inbound_take__is_empty_and_in_no_list),
-        FIXTURE_TEST(inbound_keep__chunks_stay_in_order),
-        FIXTURE_TEST(inbound_keep__nothing_takes_a_chunk_too),
-        FIXTURE_TEST(inbound_free__gives_everything_back),
-        FIXTURE_TEST(inbound_attach__hands_over_what_is_there),
-        FIXTURE_TEST(inbound_attach__pulls_what_was_announced),
-        FIXTURE_TEST(inbound_pulled__ends_the_receive_and_owes_done),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

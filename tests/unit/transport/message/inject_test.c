@@ -45,10 +45,8 @@ static uint32_t check_frames(const struct fixture *fixture, uint32_t at, const u
     return frames;
 }
 
-static void message_inject__has_no_completion(void **state)
+FIXTURE_TEST(message_inject__has_no_completion)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 8, 9, "abc", 3), 0);
     assert_true(nothing_completed(fixture));
     struct frame frame = pushed_frame(fixture, 0, 0);
@@ -56,17 +54,14 @@ static void message_inject__has_no_completion(void **state)
     assert_memory_equal(frame.payload, "abc", 3);
 }
 
-static void message_inject__before_the_connection_is_open(void **state)
+FIXTURE_TEST(message_inject__before_the_connection_is_open)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(message_inject(&fixture->layer, &fixture->peers[2], 1, 0, "x", 1), -EAGAIN);
     assert_false(message_has_work(&fixture->peers[2]));
 }
 
-static void message_inject__does_not_overtake_a_queued_send(void **state)
+FIXTURE_TEST(message_inject__does_not_overtake_a_queued_send)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(3 * FRAGMENT_ROOM);
 
     while (pushed(fixture, 0) < FLOW_WINDOW_FRAMES - 1) {
@@ -81,9 +76,8 @@ static void message_inject__does_not_overtake_a_queued_send(void **state)
     free(data);
 }
 
-static void message_inject__several_frames_are_copied_and_end_silently(void **state)
+FIXTURE_TEST(message_inject__several_frames_are_copied_and_end_silently)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
     uint8_t *same = pattern(BYTES);
 
@@ -100,9 +94,8 @@ static void message_inject__several_frames_are_copied_and_end_silently(void **st
     free(same);
 }
 
-static void message_inject__longest(void **state)
+FIXTURE_TEST(message_inject__longest)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(MESSAGE_INJECT_BYTES_MAX + 1);
 
     assert_int_equal(inject(fixture, data, EAGER_BYTES + 1), -EMSGSIZE);
@@ -116,7 +109,7 @@ static void message_inject__longest(void **state)
 
 /** All of a message leaves, or nothing, whatever there is too little of, and however it is divided;
  *  and it does leave where one frame more than it takes would find room. */
-static void message_inject__all_or_nothing(void **state)
+TEST(message_inject__all_or_nothing)
 {
     enum { CREDIT, WINDOW, COPIES, SCARCITIES };
     enum { ALIKE, GATHERED, EVEN, DIVISIONS };
@@ -177,9 +170,8 @@ static void message_inject__all_or_nothing(void **state)
     free(data);
 }
 
-static void message_inject__shorter_frames_of_a_peer(void **state)
+FIXTURE_TEST(message_inject__shorter_frames_of_a_peer)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_ROOM);
 
     fixture->peers[0].frame_bytes = FRAME_BYTES - 100;
@@ -188,9 +180,8 @@ static void message_inject__shorter_frames_of_a_peer(void **state)
     free(data);
 }
 
-static void message_inject__without_a_free_operation(void **state)
+FIXTURE_TEST(message_inject__without_a_free_operation)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
 
     while (message_send(&fixture->layer, &fixture->peers[1], 1, 0, data, LONG_BYTES, NULL) == 0) {
@@ -202,9 +193,8 @@ static void message_inject__without_a_free_operation(void **state)
     free(data);
 }
 
-static void message_inject__the_peer_fails(void **state)
+FIXTURE_TEST(message_inject__the_peer_fails)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
 
     assert_int_equal(inject(fixture, data, BYTES), 0);
@@ -214,20 +204,4 @@ static void message_inject__the_peer_fails(void **state)
     assert_true(nothing_completed(fixture));
     assert_int_equal(free_sends(fixture), OPERATIONS);
     assert_int_equal(inject(fixture, (const uint8_t *)"x", 1), -ECONNRESET);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(message_inject__has_no_completion),
-        FIXTURE_TEST(message_inject__before_the_connection_is_open),
-        FIXTURE_TEST(message_inject__does_not_overtake_a_queued_send),
-        FIXTURE_TEST(message_inject__several_frames_are_copied_and_end_silently),
-        FIXTURE_TEST(message_inject__longest),
-        cmocka_unit_test(message_inject__all_or_nothing),
-        FIXTURE_TEST(message_inject__shorter_frames_of_a_peer),
-        FIXTURE_TEST(message_inject__without_a_free_operation),
-        FIXTURE_TEST(message_inject__the_peer_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static void check_pushed(struct fixture *fixture, const uint8_t *data)
     assert_int_equal(bytes, BYTES);
 }
 
-static void lent_begin__frames_leave_from_the_users_buffer(void **state)
+FIXTURE_TEST(lent_begin__frames_leave_from_the_users_buffer)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
 
     send(fixture, data);
@@ -37,9 +36,8 @@ static void lent_begin__frames_leave_from_the_users_buffer(void **state)
     free(data);
 }
 
-static void message_take_back__copies_and_ends_the_send(void **state)
+FIXTURE_TEST(message_take_back__copies_and_ends_the_send)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
     uint8_t *same = pattern(BYTES);
 
@@ -54,9 +52,8 @@ static void message_take_back__copies_and_ends_the_send(void **state)
     free(same);
 }
 
-static void message_take_back__takes_only_what_was_lent(void **state)
+FIXTURE_TEST(message_take_back__takes_only_what_was_lent)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
     uint8_t *same = pattern(BYTES);
 
@@ -75,9 +72,8 @@ static void message_take_back__takes_only_what_was_lent(void **state)
     free(same);
 }
 
-static void message_take_back__does_nothing_after_the_peer_has_failed(void **state)
+FIXTURE_TEST(message_take_back__does_nothing_after_the_peer_has_failed)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
 
     send(fixture, data);
@@ -88,9 +84,8 @@ static void message_take_back__does_nothing_after_the_peer_has_failed(void **sta
     assert_true(nothing_completed(fixture));
 }
 
-static void message_take_back__leaves_alone_what_is_acknowledged_already(void **state)
+FIXTURE_TEST(message_take_back__leaves_alone_what_is_acknowledged_already)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
 
     send(fixture, data);
@@ -101,16 +96,4 @@ static void message_take_back__leaves_alone_what_is_acknowledged_already(void **
     acknowledge(fixture, 0, 1);
     assert_true(nothing_completed(fixture));
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(lent_begin__frames_leave_from_the_users_buffer),
-        FIXTURE_TEST(message_take_back__copies_and_ends_the_send),
-        FIXTURE_TEST(message_take_back__takes_only_what_was_lent),
-        FIXTURE_TEST(message_take_back__does_nothing_after_the_peer_has_failed),
-        FIXTURE_TEST(message_take_back__leaves_alone_what_is_acknowledged_already),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

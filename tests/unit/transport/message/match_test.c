@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
-static void message_receive__oldest_message_first(void **state)
+FIXTURE_TEST(message_receive__oldest_message_first)
 {
-    struct fixture *fixture = *state;
     char buffer[1];
 
     assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "a", 1), 0);
@@ -17,9 +16,8 @@ static void message_receive__oldest_message_first(void **state)
     }
 }
 
-static void message_receive__oldest_receive_first(void **state)
+FIXTURE_TEST(message_receive__oldest_receive_first)
 {
-    struct fixture *fixture = *state;
     char buffers[3];
 
     for (unsigned i = 0; i < 3; i++) {
@@ -31,9 +29,8 @@ static void message_receive__oldest_receive_first(void **state)
     }
 }
 
-static void message_receive__only_from_the_peer_asked_for(void **state)
+FIXTURE_TEST(message_receive__only_from_the_peer_asked_for)
 {
-    struct fixture *fixture = *state;
     char buffer[1];
 
     assert_int_equal(post(fixture, 1, 5, 0, buffer, 1, NULL), 0);
@@ -44,9 +41,8 @@ static void message_receive__only_from_the_peer_asked_for(void **state)
     assert_int_equal(buffer[0], 'b');
 }
 
-static void message_receive__tags_and_bits_to_ignore(void **state)
+FIXTURE_TEST(message_receive__tags_and_bits_to_ignore)
 {
-    struct fixture *fixture = *state;
     char buffer[1];
 
     assert_int_equal(arrive_eager(fixture, 0, 0x8000000000000001, 1, 0, "a", 1), 0);
@@ -63,9 +59,8 @@ static void message_receive__tags_and_bits_to_ignore(void **state)
 
 /** What a receive says in bits that it ignores does not matter, whether it or the message is first.
  */
-static void message_receive__bits_of_the_tag_under_the_mask(void **state)
+FIXTURE_TEST(message_receive__bits_of_the_tag_under_the_mask)
 {
-    struct fixture *fixture = *state;
     char buffer[1];
 
     assert_int_equal(arrive_eager(fixture, 0, 0x50, 1, 0, "a", 1), 0);
@@ -80,9 +75,8 @@ static void message_receive__bits_of_the_tag_under_the_mask(void **state)
     assert_int_equal(completed(fixture).tag, 1);
 }
 
-static void message_receive__a_long_message_keeps_its_place(void **state)
+FIXTURE_TEST(message_receive__a_long_message_keeps_its_place)
 {
-    struct fixture *fixture = *state;
     char buffer[1];
 
     assert_int_equal(arrive_announce(fixture, 0, 5, 100000, 3), 0);
@@ -94,9 +88,8 @@ static void message_receive__a_long_message_keeps_its_place(void **state)
     assert_true(nothing_completed(fixture));
 }
 
-static void message_receive__says_whom_it_concerns(void **state)
+FIXTURE_TEST(message_receive__says_whom_it_concerns)
 {
-    struct fixture *fixture = *state;
     struct message_peer *touched = NULL;
     char buffer[1];
 
@@ -107,9 +100,8 @@ static void message_receive__says_whom_it_concerns(void **state)
     assert_ptr_equal(touched, &fixture->peers[1]);
 }
 
-static void message_receive__bad_arguments(void **state)
+FIXTURE_TEST(message_receive__bad_arguments)
 {
-    struct fixture *fixture = *state;
     char buffer[1];
 
     assert_int_equal(post(fixture, 0, 5, 0, NULL, 1, NULL), -EINVAL);
@@ -121,9 +113,8 @@ static void message_receive__bad_arguments(void **state)
     assert_int_equal(post(fixture, 1, 5, 0, buffer, 1, NULL), 0);
 }
 
-static void message_receive__as_many_as_were_ordered(void **state)
+FIXTURE_TEST(message_receive__as_many_as_were_ordered)
 {
-    struct fixture *fixture = *state;
     char buffer[1];
 
     for (unsigned i = 0; i < OPERATIONS; i++) {
@@ -136,9 +127,8 @@ static void message_receive__as_many_as_were_ordered(void **state)
     assert_int_equal(post(fixture, 0, 5, 0, buffer, 1, NULL), 0);
 }
 
-static void message_cancel__takes_back_one_receive(void **state)
+FIXTURE_TEST(message_cancel__takes_back_one_receive)
 {
-    struct fixture *fixture = *state;
     char buffer[2];
 
     assert_int_equal(post(fixture, ANYONE, 5, 0, buffer, 1, &buffer[0]), 0);
@@ -152,9 +142,8 @@ static void message_cancel__takes_back_one_receive(void **state)
     assert_ptr_equal(completed(fixture).context, &buffer[1]);
 }
 
-static void message_cancel__what_is_matched_goes_on(void **state)
+FIXTURE_TEST(message_cancel__what_is_matched_goes_on)
 {
-    struct fixture *fixture = *state;
     char buffer[10] = {0};
 
     assert_int_equal(message_cancel(&fixture->layer, buffer, NULL), -ENOENT);
@@ -164,23 +153,4 @@ static void message_cancel__what_is_matched_goes_on(void **state)
     assert_int_equal(arrive_fragment(fixture, 0, 4, 3, "abcdefg", 7), 0);
     assert_int_equal(message_cancel(&fixture->layer, buffer, NULL), -ENOENT);
     assert_int_equal(completed(fixture).status, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(message_receive__oldest_message_first),
-        FIXTURE_TEST(message_receive__oldest_receive_first),
-        FIXTURE_TEST(message_receive__only_from_the_peer_asked_for),
-        FIXTURE_TEST(message_receive__tags_and_bits_to_ignore),
-        FIXTURE_TEST(message_receive__bits_of_the_tag_under_the_mask),
-        FIXTURE_TEST(message_receive__a_long_message_keeps_its_place),
-        FIXTURE_TEST(message_receive__says_whom_it_concerns),
-        FIXTURE_TEST(message_receive__bad_arguments),
-        FIXTURE_TEST(message_receive__as_many_as_were_ordered),
-        FIXTURE_TEST(message_cancel__takes_back_one_receive),
-        FIXTURE_TEST(message_cancel__what_is_matched_goes_on),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

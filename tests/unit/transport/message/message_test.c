@@ -14,10 +14,8 @@ static size_t reserved_bytes(const struct message_layer *layer)
     return bytes;
 }
 
-static void message_open__reserves_little(void **state)
+FIXTURE_TEST(message_open__reserves_little)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(fixture->layer.chunk_count, MESSAGE_CHUNKS + PEERS * MESSAGE_PEER_CHUNKS + 1);
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
     assert_int_equal(reserved_bytes(&fixture->layer),
@@ -25,9 +23,8 @@ static void message_open__reserves_little(void **state)
                          FRAME_BYTES);
 }
 
-static void message_admits__makes_what_peers_have_alone(void **state)
+FIXTURE_TEST(message_admits__makes_what_peers_have_alone)
 {
-    struct fixture *fixture = *state;
     size_t others = (MESSAGE_CHUNKS_STEP + 1) * FRAME_BYTES;
 
     for (uint32_t peers = 1; peers < 5 * MESSAGE_PEERS_STEP; peers++) {
@@ -39,13 +36,12 @@ static void message_admits__makes_what_peers_have_alone(void **state)
 }
 
 /** More than are used in turn come into use only when all of those are out. */
-static void operation_take__goes_on_with_what_was_never_used(void **state)
+FIXTURE_TEST(operation_take__goes_on_with_what_was_never_used)
 {
     static struct message_layer layer;
     const uint32_t most = MESSAGE_OPERATIONS_LISTED + 3;
     uint32_t taken = 0;
 
-    (void)state;
     assert_int_equal(message_open(&layer, most, PEERS, FRAME_BYTES), 0);
     assert_int_equal(layer.sends_used, MESSAGE_OPERATIONS_LISTED);
     while (operation_take_send(&layer) != NULL) {
@@ -61,20 +57,16 @@ static void operation_take__goes_on_with_what_was_never_used(void **state)
     message_close(&layer);
 }
 
-static void message_initial_credit__is_bounded(void **state)
+FIXTURE_TEST(message_initial_credit__is_bounded)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(fixture->peers[0].flow.granted, FLOW_INITIAL_CREDIT_FRAMES);
     assert_int_equal(fixture->peers[0].chunks, FLOW_INITIAL_CREDIT_FRAMES);
     assert_int_equal(fixture->layer.chunks_shared + fixture->layer.chunks_unmade,
                      MESSAGE_CHUNKS - 2 * (FLOW_INITIAL_CREDIT_FRAMES - MESSAGE_PEER_CHUNKS));
 }
 
-static void message_initial_credit__when_others_have_all(void **state)
+FIXTURE_TEST(message_initial_credit__when_others_have_all)
 {
-    struct fixture *fixture = *state;
-
     fixture->layer.chunks_shared = 0;
     fixture->layer.chunks_unmade = 0;
     assert_int_equal(message_initial_credit(&fixture->layer, &fixture->peers[2]),
@@ -82,9 +74,8 @@ static void message_initial_credit__when_others_have_all(void **state)
     assert_int_equal(message_initial_credit(&fixture->layer, &fixture->peers[2]), 0);
 }
 
-static void message_return_credit__undoes_the_reservation(void **state)
+FIXTURE_TEST(message_return_credit__undoes_the_reservation)
 {
-    struct fixture *fixture = *state;
     uint32_t shared = fixture->layer.chunks_shared;
 
     for (uint32_t some = 0; some <= FLOW_INITIAL_CREDIT_FRAMES; some++) {
@@ -96,9 +87,8 @@ static void message_return_credit__undoes_the_reservation(void **state)
     }
 }
 
-static void message_frame_accepted__window_grows_to_its_bound(void **state)
+FIXTURE_TEST(message_frame_accepted__window_grows_to_its_bound)
 {
-    struct fixture *fixture = *state;
     const struct flow *flow = &fixture->peers[0].flow;
     uint8_t buffer[1];
 
@@ -144,9 +134,8 @@ static void take(struct fixture *fixture, unsigned count)
     take_tagged(fixture, 1, count);
 }
 
-static void message_renew_credit__a_pile_ends_it(void **state)
+FIXTURE_TEST(message_renew_credit__a_pile_ends_it)
 {
-    struct fixture *fixture = *state;
     const struct message_peer *peer = &fixture->peers[0];
 
     assert_int_equal(pile_up(fixture), MESSAGE_PILE_FRAMES);
@@ -158,9 +147,8 @@ static void message_renew_credit__a_pile_ends_it(void **state)
 }
 
 /** It may be that the application waits for what would come next. */
-static void message_starving__a_pile_of_which_nothing_is_taken_may_grow(void **state)
+FIXTURE_TEST(message_starving__a_pile_of_which_nothing_is_taken_may_grow)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
 
     (void)pile_up(fixture);
@@ -180,9 +168,8 @@ static void message_starving__a_pile_of_which_nothing_is_taken_may_grow(void **s
 
 /** What comes is waited for, and what came before is not: room for each alone would have to be
  * asked for. */
-static void message_starving__a_pile_that_leaves_room_for_a_few(void **state)
+FIXTURE_TEST(message_starving__a_pile_that_leaves_room_for_a_few)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
 
     (void)pile_up(fixture);
@@ -195,9 +182,8 @@ static void message_starving__a_pile_that_leaves_room_for_a_few(void **state)
     assert_int_equal(peer->flow.granted - peer->flow.expected, FLOW_WINDOW_FRAMES);
 }
 
-static void message_starving__who_has_credit_does_not_starve(void **state)
+FIXTURE_TEST(message_starving__who_has_credit_does_not_starve)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint32_t granted = peer->flow.granted;
 
@@ -208,9 +194,8 @@ static void message_starving__who_has_credit_does_not_starve(void **state)
     assert_true(peer->drained);
 }
 
-static void message_starving__the_pile_takes_no_more_than_there_is(void **state)
+FIXTURE_TEST(message_starving__the_pile_takes_no_more_than_there_is)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint32_t others = fixture->peers[1].chunks - MESSAGE_PEER_CHUNKS;
 
@@ -253,19 +238,16 @@ static bool starves(struct fixture *fixture)
 }
 
 /** As long as the application waits for nothing, it may come and take what is there. */
-static void message_starving__memory_is_full(void **state)
+FIXTURE_TEST(message_starving__memory_is_full)
 {
-    struct fixture *fixture = *state;
-
     fill_all(fixture);
     assert_false(starves(fixture));
     assert_int_equal(fixture->layer.chunks_added, 0);
 }
 
 /** Then only what is behind all that can be what it waits for. */
-static void message_starving__memory_is_full_and_another_tag_is_waited_for(void **state)
+FIXTURE_TEST(message_starving__memory_is_full_and_another_tag_is_waited_for)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[1];
     uint32_t more = 0;
 
@@ -287,9 +269,8 @@ static void message_starving__memory_is_full_and_another_tag_is_waited_for(void 
                      fixture->layer.chunk_count + fixture->layer.chunks_added);
 }
 
-static void message_starving__memory_is_full_and_anybody_is_waited_for(void **state)
+FIXTURE_TEST(message_starving__memory_is_full_and_anybody_is_waited_for)
 {
-    struct fixture *fixture = *state;
     struct message_peer *touched = NULL;
 
     fill_all(fixture);
@@ -297,9 +278,8 @@ static void message_starving__memory_is_full_and_anybody_is_waited_for(void **st
     assert_true(starves(fixture));
 }
 
-static void message_starving__memory_is_full_and_a_message_is_looked_for(void **state)
+FIXTURE_TEST(message_starving__memory_is_full_and_a_message_is_looked_for)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
 
     fill_all(fixture);
@@ -309,9 +289,8 @@ static void message_starving__memory_is_full_and_a_message_is_looked_for(void **
 }
 
 /** Both send, and neither receives before it has sent all. */
-static void message_starving__memory_is_full_and_the_peer_takes_nothing(void **state)
+FIXTURE_TEST(message_starving__memory_is_full_and_the_peer_takes_nothing)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
 
     fill_all(fixture);
@@ -322,9 +301,8 @@ static void message_starving__memory_is_full_and_the_peer_takes_nothing(void **s
 }
 
 /** Whoever asked for a number of operations has all memory at the beginning. */
-static void message_starving__memory_is_full_and_may_not_grow(void **state)
+FIXTURE_TEST(message_starving__memory_is_full_and_may_not_grow)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[1];
 
     fill_all(fixture);
@@ -334,9 +312,8 @@ static void message_starving__memory_is_full_and_may_not_grow(void **state)
 }
 
 /** It is only a matter of time. */
-static void message_starving__memory_is_full_and_some_of_it_is_taken(void **state)
+FIXTURE_TEST(message_starving__memory_is_full_and_some_of_it_is_taken)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint8_t buffer[1];
 
@@ -348,10 +325,8 @@ static void message_starving__memory_is_full_and_some_of_it_is_taken(void **stat
     assert_int_equal(fixture->layer.chunks_added, 0);
 }
 
-static void message_renew_credit__a_peers_share_shrinks_with_their_number(void **state)
+FIXTURE_TEST(message_renew_credit__a_peers_share_shrinks_with_their_number)
 {
-    struct fixture *fixture = *state;
-
     fixture->peers[0].window_frames = FLOW_WINDOW_FRAMES;
     fixture->layer.ready_peers = 2 * LANE_RING_FRAMES / FLOW_WINDOW_FRAMES;
     message_renew_credit(&fixture->layer, &fixture->peers[0]);
@@ -361,9 +336,8 @@ static void message_renew_credit__a_peers_share_shrinks_with_their_number(void *
     assert_int_equal(fixture->peers[0].flow.granted, FLOW_WINDOW_FRAMES / 2);
 }
 
-static void message_peer_failed__ends_all_its_operations(void **state)
+FIXTURE_TEST(message_peer_failed__ends_all_its_operations)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_BYTES + 1);
     uint8_t buffer[8];
     unsigned ended = 0;
@@ -391,9 +365,8 @@ static void message_peer_failed__ends_all_its_operations(void **state)
     free(data);
 }
 
-static void message_peer_failed__returns_all_memory(void **state)
+FIXTURE_TEST(message_peer_failed__returns_all_memory)
 {
-    struct fixture *fixture = *state;
     uint32_t shared = fixture->layer.chunks_shared + fixture->peers[0].chunks - MESSAGE_PEER_CHUNKS;
 
     assert_int_equal(arrive_eager(fixture, 0, 6, 600, 9, "abc", 3), 0);
@@ -405,9 +378,8 @@ static void message_peer_failed__returns_all_memory(void **state)
     assert_true(list_is_empty(&fixture->layer.unexpected));
 }
 
-static void message_peer_failed__whole_messages_can_still_be_received(void **state)
+FIXTURE_TEST(message_peer_failed__whole_messages_can_still_be_received)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[8] = {0};
 
     assert_int_equal(arrive_eager(fixture, 0, 6, 3, 0, "abc", 3), 0);
@@ -422,9 +394,8 @@ static void message_peer_failed__whole_messages_can_still_be_received(void **sta
     assert_int_equal(post(fixture, 0, 6, 0, buffer, sizeof buffer, NULL), -ETIMEDOUT);
 }
 
-static void message_peer_failed__others_go_on(void **state)
+FIXTURE_TEST(message_peer_failed__others_go_on)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[8];
 
     assert_int_equal(post(fixture, 1, 6, 0, buffer, sizeof buffer, NULL), 0);
@@ -435,9 +406,8 @@ static void message_peer_failed__others_go_on(void **state)
     assert_int_equal(completed(fixture).status, 0);
 }
 
-static void message_peer_failed__frees_operations_for_others_at_once(void **state)
+FIXTURE_TEST(message_peer_failed__frees_operations_for_others_at_once)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
 
     use_up_copies(fixture);
@@ -459,9 +429,8 @@ static void message_peer_failed__frees_operations_for_others_at_once(void **stat
     free(data);
 }
 
-static void message_complete__oldest_first(void **state)
+FIXTURE_TEST(message_complete__oldest_first)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion done;
     int contexts[3];
 
@@ -478,9 +447,8 @@ static void message_complete__oldest_first(void **state)
     assert_false(message_complete(&fixture->layer, &done));
 }
 
-static void message_complete__names_of_long_messages_rest(void **state)
+FIXTURE_TEST(message_complete__names_of_long_messages_rest)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint32_t slot = 0;
 
@@ -495,9 +463,8 @@ static void message_complete__names_of_long_messages_rest(void **state)
     free(data);
 }
 
-static void message_frame_released__last_frame_ends_the_send(void **state)
+FIXTURE_TEST(message_frame_released__last_frame_ends_the_send)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_ROOM + 2 * FRAGMENT_ROOM);
 
     use_up_copies(fixture);
@@ -512,9 +479,8 @@ static void message_frame_released__last_frame_ends_the_send(void **state)
     free(data);
 }
 
-static void message_peer_leaves__what_has_not_begun_ends(void **state)
+FIXTURE_TEST(message_peer_leaves__what_has_not_begun_ends)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint8_t *data = pattern(LONG_BYTES);
 
@@ -535,9 +501,8 @@ static void message_peer_leaves__what_has_not_begun_ends(void **state)
 }
 
 /** Its first frame has left: the peer waits for the others. */
-static void message_peer_leaves__what_has_begun_goes_on(void **state)
+FIXTURE_TEST(message_peer_leaves__what_has_begun_goes_on)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint8_t *data = pattern(EAGER_ROOM + FRAGMENT_ROOM);
 
@@ -554,42 +519,4 @@ static void message_peer_leaves__what_has_begun_goes_on(void **state)
     assert_ptr_equal(done.context, data);
     assert_int_equal(done.status, 0);
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(message_open__reserves_little),
-        FIXTURE_TEST(message_admits__makes_what_peers_have_alone),
-        FIXTURE_TEST(operation_take__goes_on_with_what_was_never_used),
-        FIXTURE_TEST(message_initial_credit__is_bounded),
-        FIXTURE_TEST(message_initial_credit__when_others_have_all),
-        FIXTURE_TEST(message_return_credit__undoes_the_reservation),
-        FIXTURE_TEST(message_frame_accepted__window_grows_to_its_bound),
-        FIXTURE_TEST(message_renew_credit__a_pile_ends_it),
-        FIXTURE_TEST(message_starving__a_pile_of_which_nothing_is_taken_may_grow),
-        FIXTURE_TEST(message_starving__a_pile_that_leaves_room_for_a_few),
-        FIXTURE_TEST(message_starving__who_has_credit_does_not_starve),
-        FIXTURE_TEST(message_starving__the_pile_takes_no_more_than_there_is),
-        FIXTURE_TEST(message_starving__memory_is_full),
-        FIXTURE_TEST(message_starving__memory_is_full_and_another_tag_is_waited_for),
-        FIXTURE_TEST(message_starving__memory_is_full_and_anybody_is_waited_for),
-        FIXTURE_TEST(message_starving__memory_is_full_and_a_message_is_looked_for),
-        FIXTURE_TEST(message_starving__memory_is_full_and_the_peer_takes_nothing),
-        FIXTURE_TEST(message_starving__memory_is_full_and_may_not_grow),
-        FIXTURE_TEST(message_starving__memory_is_full_and_some_of_it_is_taken),
-        FIXTURE_TEST(message_renew_credit__a_peers_share_shrinks_with_their_number),
-        FIXTURE_TEST(message_peer_failed__ends_all_its_operations),
-        FIXTURE_TEST(message_peer_failed__returns_all_memory),
-        FIXTURE_TEST(message_peer_failed__whole_messages_can_still_be_received),
-        FIXTURE_TEST(message_peer_failed__others_go_on),
-        FIXTURE_TEST(message_peer_failed__frees_operations_for_others_at_once),
-        FIXTURE_TEST(message_complete__oldest_first),
-        FIXTURE_TEST(message_complete__names_of_long_messages_rest),
-        FIXTURE_TEST(message_frame_released__last_frame_ends_the_send),
-        FIXTURE_TEST(message_peer_leaves__what_has_not_begun_ends),
-        FIXTURE_TEST(message_peer_leaves__what_has_begun_goes_on),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

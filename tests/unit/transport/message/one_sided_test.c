@@ -81,7 +81,7 @@ static int setup(void **state)
     return status;
 }
 
-#define LENT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
+#define LENT_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, fixture_teardown)
 
 /** The read that is under way ends. */
 static void end_read(struct fixture *fixture, int status)
@@ -122,9 +122,8 @@ static void check_pulled(struct transfer *transfer)
 
 /* ---- the sender ----------------------------------------------------------------------------- */
 
-static void one_sided_offer__until_the_peer_is_done(void **state)
+LENT_TEST(one_sided_offer__until_the_peer_is_done)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
 
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, BYTES, data), 0);
@@ -146,9 +145,8 @@ static void one_sided_offer__until_the_peer_is_done(void **state)
 }
 
 /** Shorter ones, those of others, and what the lane refuses. */
-static void one_sided_offer__not_for_all(void **state)
+LENT_TEST(one_sided_offer__not_for_all)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
 
     (void)announce_long(fixture, 0, 1, data, BYTES - 1);
@@ -165,9 +163,8 @@ static void one_sided_offer__not_for_all(void **state)
 }
 
 /** A message that would be sent at once is announced if it is so long that the peer reads it. */
-static void one_sided_offer__of_what_is_short_for_others(void **state)
+LENT_TEST(one_sided_offer__of_what_is_short_for_others)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_BYTES);
 
     fixture->layer.limits.one_sided_bytes = EAGER_BYTES;
@@ -180,9 +177,8 @@ static void one_sided_offer__of_what_is_short_for_others(void **state)
     free(data);
 }
 
-static void one_sided_take_back__the_peer_fails_or_leaves(void **state)
+LENT_TEST(one_sided_take_back__the_peer_fails_or_leaves)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(BYTES);
 
     (void)announce_long(fixture, 0, 1, data, BYTES);
@@ -198,10 +194,8 @@ static void one_sided_take_back__the_peer_fails_or_leaves(void **state)
 
 /* ---- the receiver --------------------------------------------------------------------------- */
 
-static void one_sided_begin__all_that_is_wanted(void **state)
+LENT_TEST(one_sided_begin__all_that_is_wanted)
 {
-    struct fixture *fixture = *state;
-
     for (unsigned shorter = 0; shorter < 2; shorter++) {
         uint64_t capacity = BYTES - shorter * 1000;
         struct transfer transfer = begin_lent(fixture, BYTES, capacity);
@@ -221,10 +215,8 @@ static void one_sided_begin__all_that_is_wanted(void **state)
 }
 
 /** A peer that shares memory with us means an address, and one without the lane nothing. */
-static void one_sided_begin__not_of_others(void **state)
+LENT_TEST(one_sided_begin__not_of_others)
 {
-    struct fixture *fixture = *state;
-
     fixture->peers[0].one_sided = false;
     struct transfer transfer = begin_lent(fixture, BYTES, BYTES);
     check_pulled(&transfer);
@@ -235,19 +227,16 @@ static void one_sided_begin__not_of_others(void **state)
     assert_int_equal(lane.begun, 0);
 }
 
-static void one_sided_begin__refused(void **state)
+LENT_TEST(one_sided_begin__refused)
 {
-    struct fixture *fixture = *state;
-
     lane.refuses = -ENOTCONN;
     struct transfer transfer = begin_lent(fixture, BYTES, BYTES);
     assert_int_equal(fixture->layer.counters.one_sided_refused, 1);
     check_pulled(&transfer);
 }
 
-static void message_read_ended__in_vain(void **state)
+LENT_TEST(message_read_ended__in_vain)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin_lent(fixture, BYTES, BYTES);
 
     memset(lane.target, 0x11, BYTES / 2); /* whatever it left there */
@@ -258,9 +247,8 @@ static void message_read_ended__in_vain(void **state)
 }
 
 /** The card never says how it ended. */
-static void one_sided_overdue__is_pulled(void **state)
+LENT_TEST(one_sided_overdue__is_pulled)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin_lent(fixture, BYTES, BYTES);
     uint64_t due_ns = START_NS + ONE_SIDED_PATIENCE_NS + BYTES * ONE_SIDED_NS_PER_BYTE;
 
@@ -279,9 +267,8 @@ static void one_sided_overdue__is_pulled(void **state)
 }
 
 /** The memory is the application's again when it hears of it: nothing writes there any more. */
-static void one_sided_stop__the_peer_fails(void **state)
+LENT_TEST(one_sided_stop__the_peer_fails)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin_lent(fixture, BYTES, BYTES);
 
     fail_peer(fixture, 0, -ETIMEDOUT);
@@ -305,9 +292,8 @@ static int arrive_offer(struct fixture *fixture, uint64_t bytes, uint32_t name)
 }
 
 /** A long put: its target reads it, into memory that is taken away meanwhile. */
-static void one_sided_begin__a_put(void **state)
+LENT_TEST(one_sided_begin__a_put)
 {
-    struct fixture *fixture = *state;
     uint8_t *memory = calloc(1, BYTES);
 
     offer_memory(fixture, KEY, memory, BYTES, BEOWIRE_MEMORY_WRITE);
@@ -327,9 +313,8 @@ static void one_sided_begin__a_put(void **state)
 }
 
 /** A long put of ours, and a long get of a peer: lent until each has ended. */
-static void one_sided_offer__remote_memory(void **state)
+LENT_TEST(one_sided_offer__remote_memory)
 {
-    struct fixture *fixture = *state;
     uint8_t *memory = pattern(BYTES);
     const struct beowire_remote there = {.key = 99};
     const struct frame_get get = {
@@ -362,24 +347,4 @@ static void one_sided_offer__remote_memory(void **state)
         acknowledge(fixture, 0, 1);
     }
     free(memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LENT_TEST(one_sided_offer__until_the_peer_is_done),
-        LENT_TEST(one_sided_offer__not_for_all),
-        LENT_TEST(one_sided_offer__of_what_is_short_for_others),
-        LENT_TEST(one_sided_take_back__the_peer_fails_or_leaves),
-        LENT_TEST(one_sided_begin__all_that_is_wanted),
-        LENT_TEST(one_sided_begin__not_of_others),
-        LENT_TEST(one_sided_begin__refused),
-        LENT_TEST(message_read_ended__in_vain),
-        LENT_TEST(one_sided_overdue__is_pulled),
-        LENT_TEST(one_sided_stop__the_peer_fails),
-        LENT_TEST(one_sided_begin__a_put),
-        LENT_TEST(one_sided_offer__remote_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

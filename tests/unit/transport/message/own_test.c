@@ -17,7 +17,7 @@ static int own_setup(void **state)
     return status;
 }
 
-#define OWN_TEST(name) cmocka_unit_test_setup_teardown(name, own_setup, fixture_teardown)
+#define OWN_TEST(name) TEST_WITH(struct fixture *fixture, name, own_setup, fixture_teardown)
 
 static bool hand_over(struct fixture *fixture, const void *data, uint64_t bytes, bool silent,
                       void *context)
@@ -35,9 +35,8 @@ static void expect_message(struct fixture *fixture, void *data, uint64_t bytes, 
                      0);
 }
 
-static void message_to_ourselves__both_end_and_no_frame_leaves(void **state)
+OWN_TEST(message_to_ourselves__both_end_and_no_frame_leaves)
 {
-    struct fixture *fixture = *state;
     char target[5] = "";
     int sent;
     int received;
@@ -61,9 +60,8 @@ static void message_to_ourselves__both_end_and_no_frame_leaves(void **state)
     assert_int_equal(fixture->peers[0].posted, 0);
 }
 
-static void message_to_ourselves__silent(void **state)
+OWN_TEST(message_to_ourselves__silent)
 {
-    struct fixture *fixture = *state;
     char target[1];
 
     expect_message(fixture, target, sizeof target, NULL);
@@ -72,9 +70,8 @@ static void message_to_ourselves__silent(void **state)
     assert_true(nothing_completed(fixture));
 }
 
-static void message_to_ourselves__longer_than_any_frame(void **state)
+OWN_TEST(message_to_ourselves__longer_than_any_frame)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = UINT64_C(3) << 20;
     uint8_t *data = pattern(bytes);
     uint8_t *target = calloc(1, bytes);
@@ -86,9 +83,8 @@ static void message_to_ourselves__longer_than_any_frame(void **state)
     free(data);
 }
 
-static void message_to_ourselves__longer_than_its_buffer(void **state)
+OWN_TEST(message_to_ourselves__longer_than_its_buffer)
 {
-    struct fixture *fixture = *state;
     char target[] = "...!";
 
     expect_message(fixture, target, 3, NULL);
@@ -99,9 +95,8 @@ static void message_to_ourselves__longer_than_its_buffer(void **state)
     assert_int_equal(done.bytes, 5);
 }
 
-static void message_to_ourselves__nobody_waits__goes_as_others_do(void **state)
+OWN_TEST(message_to_ourselves__nobody_waits__goes_as_others_do)
 {
-    struct fixture *fixture = *state;
     uint32_t used = fixture->layer.sends_used;
 
     for (unsigned i = 0; i < 2 * OPERATIONS; i++) {
@@ -111,9 +106,8 @@ static void message_to_ourselves__nobody_waits__goes_as_others_do(void **state)
     assert_true(nothing_completed(fixture));
 }
 
-static void message_to_ourselves__does_not_overtake(void **state)
+OWN_TEST(message_to_ourselves__does_not_overtake)
 {
-    struct fixture *fixture = *state;
     char target[2];
 
     expect_message(fixture, target, 1, NULL);
@@ -126,9 +120,8 @@ static void message_to_ourselves__does_not_overtake(void **state)
     assert_memory_equal(target, "ab", 2);
 }
 
-static void message_to_ourselves__before_the_connection_is_open(void **state)
+OWN_TEST(message_to_ourselves__before_the_connection_is_open)
 {
-    struct fixture *fixture = *state;
     char target[1];
 
     expect_message(fixture, target, 1, NULL);
@@ -137,9 +130,8 @@ static void message_to_ourselves__before_the_connection_is_open(void **state)
     assert_int_equal(fixture->peers[0].posted, 1);
 }
 
-static void message_to_ourselves__what_cannot_be_sent(void **state)
+OWN_TEST(message_to_ourselves__what_cannot_be_sent)
 {
-    struct fixture *fixture = *state;
     char target[1];
 
     expect_message(fixture, target, 1, NULL);
@@ -147,19 +139,4 @@ static void message_to_ourselves__what_cannot_be_sent(void **state)
     assert_false(hand_over(fixture, "x", BEOWIRE_MESSAGE_BYTES_MAX + 1, false, NULL));
     fixture->peers[0].send_error = -ECONNRESET;
     assert_false(hand_over(fixture, "x", 1, false, NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        OWN_TEST(message_to_ourselves__both_end_and_no_frame_leaves),
-        OWN_TEST(message_to_ourselves__silent),
-        OWN_TEST(message_to_ourselves__longer_than_any_frame),
-        OWN_TEST(message_to_ourselves__longer_than_its_buffer),
-        OWN_TEST(message_to_ourselves__nobody_waits__goes_as_others_do),
-        OWN_TEST(message_to_ourselves__does_not_overtake),
-        OWN_TEST(message_to_ourselves__before_the_connection_is_open),
-        OWN_TEST(message_to_ourselves__what_cannot_be_sent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

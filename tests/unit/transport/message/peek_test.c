@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
-static void message_peek__shows_the_oldest_and_leaves_it(void **state)
+FIXTURE_TEST(message_peek__shows_the_oldest_and_leaves_it)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
     char buffer[4];
 
@@ -22,9 +21,8 @@ static void message_peek__shows_the_oldest_and_leaves_it(void **state)
     assert_memory_equal(buffer, "abc", 3);
 }
 
-static void message_peek__heeds_peer_and_tag(void **state)
+FIXTURE_TEST(message_peek__heeds_peer_and_tag)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
 
     assert_int_equal(arrive_eager(fixture, 1, 5, 1, 0, "a", 1), 0);
@@ -33,9 +31,8 @@ static void message_peek__heeds_peer_and_tag(void **state)
     assert_int_equal(message_peek(&fixture->layer, &fixture->peers[1], 4, 1, &found), 0);
 }
 
-static void message_peek__a_long_message_has_its_length(void **state)
+FIXTURE_TEST(message_peek__a_long_message_has_its_length)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
 
     assert_int_equal(arrive_announce(fixture, 0, 5, 1000000, 3), 0);
@@ -43,9 +40,8 @@ static void message_peek__a_long_message_has_its_length(void **state)
     assert_int_equal(found.bytes, 1000000);
 }
 
-static void message_claim__receives_do_not_find_it(void **state)
+FIXTURE_TEST(message_claim__receives_do_not_find_it)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
     beowire_message message = 0;
     char first[1];
@@ -72,9 +68,8 @@ static void message_claim__receives_do_not_find_it(void **state)
                      -ENOENT);
 }
 
-static void message_claim__nothing_there(void **state)
+FIXTURE_TEST(message_claim__nothing_there)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
     beowire_message message = 0;
 
@@ -82,9 +77,8 @@ static void message_claim__nothing_there(void **state)
     assert_int_equal(message, 0);
 }
 
-static void message_receive_claimed__zero_bytes_throw_it_away(void **state)
+FIXTURE_TEST(message_receive_claimed__zero_bytes_throw_it_away)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
     beowire_message message = 0;
     struct message_peer *touched = NULL;
@@ -97,9 +91,8 @@ static void message_receive_claimed__zero_bytes_throw_it_away(void **state)
     assert_int_equal(free_chunks(fixture), chunks);
 }
 
-static void message_receive_claimed__a_failed_peers_message(void **state)
+FIXTURE_TEST(message_receive_claimed__a_failed_peers_message)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
     beowire_message whole = 0;
     beowire_message half = 0;
@@ -119,17 +112,15 @@ static void message_receive_claimed__a_failed_peers_message(void **state)
     assert_int_equal(buffer[0], 'a');
 }
 
-static void message_receive_claimed__bad_buffer(void **state)
+FIXTURE_TEST(message_receive_claimed__bad_buffer)
 {
-    struct fixture *fixture = *state;
     struct message_peer *touched = NULL;
 
     assert_int_equal(message_receive_claimed(&fixture->layer, 1, NULL, 1, NULL, &touched), -EINVAL);
 }
 
-static void message_receive_claimed__no_room_for_a_receive(void **state)
+FIXTURE_TEST(message_receive_claimed__no_room_for_a_receive)
 {
-    struct fixture *fixture = *state;
     struct beowire_completion found;
     beowire_message message = 0;
     struct message_peer *touched = NULL;
@@ -146,20 +137,4 @@ static void message_receive_claimed__no_room_for_a_receive(void **state)
     (void)completed(fixture);
     assert_int_equal(message_receive_claimed(&fixture->layer, message, buffer, 1, NULL, &touched),
                      0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(message_peek__shows_the_oldest_and_leaves_it),
-        FIXTURE_TEST(message_peek__heeds_peer_and_tag),
-        FIXTURE_TEST(message_peek__a_long_message_has_its_length),
-        FIXTURE_TEST(message_claim__receives_do_not_find_it),
-        FIXTURE_TEST(message_claim__nothing_there),
-        FIXTURE_TEST(message_receive_claimed__zero_bytes_throw_it_away),
-        FIXTURE_TEST(message_receive_claimed__a_failed_peers_message),
-        FIXTURE_TEST(message_receive_claimed__bad_buffer),
-        FIXTURE_TEST(message_receive_claimed__no_room_for_a_receive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pull_rig.h"
 
-static void pull_ask__covers_every_length_and_buffer(void **state)
+FIXTURE_TEST(pull_ask__covers_every_length_and_buffer)
 {
-    struct fixture *fixture = *state;
     const uint64_t sizes[] = {
         1,         SEGMENT - 1,         SEGMENT,   SEGMENT + 1,         BLOCK - 1,     BLOCK,
         BLOCK + 1, 3 * BLOCK - SEGMENT, 3 * BLOCK, 3 * BLOCK + SEGMENT, 20 * BLOCK + 5};
@@ -36,10 +35,8 @@ static void pull_ask__covers_every_length_and_buffer(void **state)
     assert_int_equal(fixture->layer.counters.pulls_repeated, 0);
 }
 
-static void pull_ask__so_many_blocks_at_once(void **state)
+FIXTURE_TEST(pull_ask__so_many_blocks_at_once)
 {
-    struct fixture *fixture = *state;
-
     fixture->layer.lanes[0].capacity_bytes = UINT64_MAX;
     struct transfer transfer = begin(fixture, 0, 1, 40 * BLOCK, 40 * BLOCK);
     struct pull_ask asks[PULL_BLOCKS];
@@ -59,9 +56,8 @@ static void pull_ask__so_many_blocks_at_once(void **state)
     end(&transfer);
 }
 
-static void pull_ask__several_blocks_in_one(void **state)
+FIXTURE_TEST(pull_ask__several_blocks_in_one)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = 22 * BLOCK + 5;
 
     fixture->layer.limits.blocks_together = 4;
@@ -100,10 +96,8 @@ static void pull_ask__several_blocks_in_one(void **state)
     end(&transfer);
 }
 
-static void pull_ask__no_whole_blocks_where_the_buffer_ends_before(void **state)
+FIXTURE_TEST(pull_ask__no_whole_blocks_where_the_buffer_ends_before)
 {
-    struct fixture *fixture = *state;
-
     fixture->layer.limits.blocks_together = 4;
     struct transfer transfer = begin(fixture, 0, 1, 8 * BLOCK, 3 * BLOCK + 1);
     for (unsigned i = 0; i < 4; i++) {
@@ -117,10 +111,8 @@ static void pull_ask__no_whole_blocks_where_the_buffer_ends_before(void **state)
     end(&transfer);
 }
 
-static void pull_ask__no_more_than_the_lane_has_room_for(void **state)
+FIXTURE_TEST(pull_ask__no_more_than_the_lane_has_room_for)
 {
-    struct fixture *fixture = *state;
-
     fixture->layer.lanes[0].capacity_bytes = 3 * BLOCK;
     struct transfer first = begin(fixture, 0, 1, 10 * BLOCK, 10 * BLOCK);
     struct transfer second = begin(fixture, 1, 2, 10 * BLOCK, 10 * BLOCK);
@@ -145,9 +137,8 @@ static void pull_ask__no_more_than_the_lane_has_room_for(void **state)
 
 /** Short blocks fit wherever something becomes free, a long one only when they leave it some room.
  */
-static void pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever(void **state)
+FIXTURE_TEST(pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever)
 {
-    struct fixture *fixture = *state;
     struct message_layer *layer = &fixture->layer;
     enum { SHORTS = 12, SHORT_BYTES = BLOCK / 4 };
     struct transfer shorts[SHORTS];
@@ -191,9 +182,8 @@ static void pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever(void **s
     end(&long_one);
 }
 
-static void pull_ask__what_is_lost_while_other_messages_stream(void **state)
+FIXTURE_TEST(pull_ask__what_is_lost_while_other_messages_stream)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = START_NS;
     bool again = false;
 
@@ -215,9 +205,8 @@ static void pull_ask__what_is_lost_while_other_messages_stream(void **state)
     end(&stream);
 }
 
-static void pull_ask__again_after_a_silence(void **state)
+FIXTURE_TEST(pull_ask__again_after_a_silence)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
 
     for (unsigned i = 0; i < 3; i++) {
@@ -241,9 +230,8 @@ static void pull_ask__again_after_a_silence(void **state)
 }
 
 /** A peer that has died owes many messages: what does waiting for it cost? */
-static void pull_ask__a_dead_peer_costs_little(void **state)
+FIXTURE_TEST(pull_ask__a_dead_peer_costs_little)
 {
-    struct fixture *fixture = *state;
     struct transfer transfers[OPERATIONS];
     struct pull_ask ask;
     unsigned asks = 0;
@@ -271,9 +259,8 @@ static void pull_ask__a_dead_peer_costs_little(void **state)
     }
 }
 
-static void pull_ask__goes_on_at_once_when_a_peer_is_back(void **state)
+FIXTURE_TEST(pull_ask__goes_on_at_once_when_a_peer_is_back)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 5 * BLOCK, 5 * BLOCK);
     struct pull_ask ask = {0};
     uint64_t now_ns = START_NS;
@@ -298,9 +285,8 @@ static void pull_ask__goes_on_at_once_when_a_peer_is_back(void **state)
     end(&transfer);
 }
 
-static void pull_ask__a_dead_lane_costs_one_timeout(void **state)
+FIXTURE_TEST(pull_ask__a_dead_lane_costs_one_timeout)
 {
-    struct fixture *fixture = *state;
     struct pull_ask ask;
     uint64_t now_ns = START_NS;
     unsigned lost = 0;
@@ -325,9 +311,8 @@ static void pull_ask__a_dead_lane_costs_one_timeout(void **state)
     end(&transfer);
 }
 
-static void pull_ask__less_good_lanes_when_the_best_do_not_work(void **state)
+FIXTURE_TEST(pull_ask__less_good_lanes_when_the_best_do_not_work)
 {
-    struct fixture *fixture = *state;
     struct pull_ask ask;
     uint64_t now_ns = START_NS;
 
@@ -348,9 +333,8 @@ static void pull_ask__less_good_lanes_when_the_best_do_not_work(void **state)
     end(&transfer);
 }
 
-static void pull_ask__stripes_over_two_lanes_by_their_rates(void **state)
+FIXTURE_TEST(pull_ask__stripes_over_two_lanes_by_their_rates)
 {
-    struct fixture *fixture = *state;
     struct pull_ask waiting[2][PULL_BLOCKS + 1];
     unsigned count[2] = {0};
     unsigned came[2] = {0};
@@ -380,25 +364,4 @@ static void pull_ask__stripes_over_two_lanes_by_their_rates(void **state)
     assert_int_equal(fixture->layer.counters.pulls_repeated, 0);
     check_complete(&transfer);
     end(&transfer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(pull_ask__covers_every_length_and_buffer),
-        FIXTURE_TEST(pull_ask__so_many_blocks_at_once),
-        FIXTURE_TEST(pull_ask__several_blocks_in_one),
-        FIXTURE_TEST(pull_ask__no_whole_blocks_where_the_buffer_ends_before),
-        FIXTURE_TEST(pull_ask__no_more_than_the_lane_has_room_for),
-        FIXTURE_TEST(pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever),
-        FIXTURE_TEST(pull_ask__what_is_lost_while_other_messages_stream),
-        FIXTURE_TEST(pull_ask__again_after_a_silence),
-        FIXTURE_TEST(pull_ask__a_dead_peer_costs_little),
-        FIXTURE_TEST(pull_ask__goes_on_at_once_when_a_peer_is_back),
-        FIXTURE_TEST(pull_ask__a_dead_lane_costs_one_timeout),
-        FIXTURE_TEST(pull_ask__less_good_lanes_when_the_best_do_not_work),
-        FIXTURE_TEST(pull_ask__stripes_over_two_lanes_by_their_rates),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

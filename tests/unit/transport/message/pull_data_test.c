@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pull_rig.h"
 
-static void pull_data__unknown(void **state)
+FIXTURE_TEST(pull_data__unknown)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 10 * SEGMENT, 10 * SEGMENT);
 
     assert_int_equal(arrive_data(fixture, 0, 8, 0, transfer.data, SEGMENT, 0, START_NS),
@@ -17,9 +16,8 @@ static void pull_data__unknown(void **state)
     end(&transfer);
 }
 
-static void pull_data__not_a_segment(void **state)
+FIXTURE_TEST(pull_data__not_a_segment)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 10 * SEGMENT + 5, 10 * SEGMENT + 5);
     const struct {
         uint64_t offset;
@@ -55,10 +53,8 @@ static void pull_data__not_a_segment(void **state)
 }
 
 /** Ethernet pads a frame to 46 bytes, and DATA does not say how long it is. */
-static void pull_data__padding_after_a_short_end_is_left_out(void **state)
+FIXTURE_TEST(pull_data__padding_after_a_short_end_is_left_out)
 {
-    struct fixture *fixture = *state;
-
     for (uint32_t left = 1; left <= 30; left++) {
         uint32_t name = 100 + left;
         struct transfer transfer = begin(fixture, 0, name, SEGMENT + left, SEGMENT + left);
@@ -76,9 +72,8 @@ static void pull_data__padding_after_a_short_end_is_left_out(void **state)
     check_nothing_outstanding(fixture);
 }
 
-static void pull_data__beyond_what_is_wanted(void **state)
+FIXTURE_TEST(pull_data__beyond_what_is_wanted)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 100 * BLOCK, 2 * SEGMENT + 3);
 
     struct pull_ask ask = asked(fixture, START_NS);
@@ -92,10 +87,8 @@ static void pull_data__beyond_what_is_wanted(void **state)
     end(&transfer);
 }
 
-static void pull_data__not_asked_for_yet(void **state)
+FIXTURE_TEST(pull_data__not_asked_for_yet)
 {
-    struct fixture *fixture = *state;
-
     fixture->layer.lanes[0].capacity_bytes = BLOCK;
     struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
     (void)asked(fixture, START_NS);
@@ -104,9 +97,8 @@ static void pull_data__not_asked_for_yet(void **state)
     end(&transfer);
 }
 
-static void pull_data__twice(void **state)
+FIXTURE_TEST(pull_data__twice)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 2 * SEGMENT, 2 * SEGMENT);
 
     (void)asked(fixture, START_NS);
@@ -121,9 +113,8 @@ static void pull_data__twice(void **state)
 }
 
 /** Whatever happens to frames on two lanes, messages of several peers end well. */
-static void pull_data__in_any_order_with_losses(void **state)
+FIXTURE_TEST(pull_data__in_any_order_with_losses)
 {
-    struct fixture *fixture = *state;
     struct frame_on_the_way {
         uint64_t offset;
         uint8_t transfer;
@@ -207,9 +198,8 @@ static void pull_data__in_any_order_with_losses(void **state)
     free(way);
 }
 
-static void pull_data__last_segment_with_holes_before_it(void **state)
+FIXTURE_TEST(pull_data__last_segment_with_holes_before_it)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, BLOCK, BLOCK);
 
     struct pull_ask ask = asked(fixture, START_NS);
@@ -229,9 +219,8 @@ static void pull_data__last_segment_with_holes_before_it(void **state)
     end(&transfer);
 }
 
-static void pull_data__of_a_later_block_shows_losses(void **state)
+FIXTURE_TEST(pull_data__of_a_later_block_shows_losses)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
 
     struct pull_ask first = asked(fixture, START_NS);
@@ -252,9 +241,8 @@ static void pull_data__of_a_later_block_shows_losses(void **state)
     end(&transfer);
 }
 
-static void pull_data__of_another_message_shows_losses(void **state)
+FIXTURE_TEST(pull_data__of_another_message_shows_losses)
 {
-    struct fixture *fixture = *state;
     struct transfer transfers[3];
     struct pull_ask asks[3];
 
@@ -283,9 +271,8 @@ static void pull_data__of_another_message_shows_losses(void **state)
     check_nothing_outstanding(fixture);
 }
 
-static void pull_data__unasked_shows_losses_of_unasked_only(void **state)
+FIXTURE_TEST(pull_data__unasked_shows_losses_of_unasked_only)
 {
-    struct fixture *fixture = *state;
     struct transfer asked_for = begin(fixture, 0, 7, BLOCK, BLOCK);
     struct pull_ask ask = asked(fixture, START_NS);
     struct transfer lost = begin_unasked(fixture, 8, BLOCK, BLOCK);
@@ -308,9 +295,8 @@ static void pull_data__unasked_shows_losses_of_unasked_only(void **state)
     end(&here);
 }
 
-static void pull_data__asked_for_shows_losses_of_unasked(void **state)
+FIXTURE_TEST(pull_data__asked_for_shows_losses_of_unasked)
 {
-    struct fixture *fixture = *state;
     struct transfer lost = begin_unasked(fixture, 7, BLOCK, BLOCK);
     struct transfer later = begin(fixture, 0, 8, BLOCK, BLOCK);
     struct pull_ask ask = asked(fixture, START_NS);
@@ -328,10 +314,8 @@ static void pull_data__asked_for_shows_losses_of_unasked(void **state)
     end(&later);
 }
 
-static void pull_data__of_another_lane_shows_nothing(void **state)
+FIXTURE_TEST(pull_data__of_another_lane_shows_nothing)
 {
-    struct fixture *fixture = *state;
-
     use_two_lanes(fixture, 0);
     struct transfer transfer = begin(fixture, 0, 7, 2 * BLOCK, 2 * BLOCK);
     struct pull_ask first = asked(fixture, START_NS);
@@ -344,9 +328,8 @@ static void pull_data__of_another_lane_shows_nothing(void **state)
     end(&transfer);
 }
 
-static void pull_data__over_another_lane_than_asked_for(void **state)
+FIXTURE_TEST(pull_data__over_another_lane_than_asked_for)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 2 * BLOCK, 2 * BLOCK);
 
     struct pull_ask first = asked(fixture, START_NS);
@@ -364,9 +347,8 @@ static void pull_data__over_another_lane_than_asked_for(void **state)
     end(&transfer);
 }
 
-static void pull_data__late_ones_show_nothing(void **state)
+FIXTURE_TEST(pull_data__late_ones_show_nothing)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
 
     (void)asked(fixture, START_NS);
@@ -386,9 +368,8 @@ static void pull_data__late_ones_show_nothing(void **state)
 }
 
 /** What is sent unasked over a way on which nothing comes is not waited for. */
-static void pull_start__does_not_wait_for_what_a_quiet_lane_brings(void **state)
+FIXTURE_TEST(pull_start__does_not_wait_for_what_a_quiet_lane_brings)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
 
     peer->bulk_lanes = 1;
@@ -406,9 +387,8 @@ static void pull_start__does_not_wait_for_what_a_quiet_lane_brings(void **state)
     end(&transfer);
 }
 
-static void pull_expect__the_missing_run(void **state)
+FIXTURE_TEST(pull_expect__the_missing_run)
 {
-    struct fixture *fixture = *state;
     struct lane_expectation expectation;
     const struct message_peer *peer = NULL;
 
@@ -447,9 +427,8 @@ static void pull_expect__the_missing_run(void **state)
     end(&transfer);
 }
 
-static void pull_data__several_segments_that_were_joined(void **state)
+FIXTURE_TEST(pull_data__several_segments_that_were_joined)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = 2 * BLOCK + 3 * SEGMENT + 5;
     struct transfer transfer = begin(fixture, 0, 7, bytes, bytes);
 
@@ -477,9 +456,8 @@ static void pull_data__several_segments_that_were_joined(void **state)
     end(&transfer);
 }
 
-static void pull_data__joined_ones_that_are_not_of_whole_segments(void **state)
+FIXTURE_TEST(pull_data__joined_ones_that_are_not_of_whole_segments)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = 5 * SEGMENT + 100;
     struct transfer transfer = begin(fixture, 0, 7, bytes, bytes);
     const uint32_t bad[] = {SEGMENT + 1, 2 * SEGMENT - 1, 5 * SEGMENT + 99, 5 * SEGMENT + 101,
@@ -497,9 +475,8 @@ static void pull_data__joined_ones_that_are_not_of_whole_segments(void **state)
 }
 
 /** What has been received is where it belongs already, and what is lost among it comes later. */
-static void pull_data__joined_ones_show_losses_before_them(void **state)
+FIXTURE_TEST(pull_data__joined_ones_show_losses_before_them)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin(fixture, 0, 7, BLOCK, BLOCK);
 
     (void)asked(fixture, START_NS);
@@ -515,9 +492,8 @@ static void pull_data__joined_ones_show_losses_before_them(void **state)
     end(&transfer);
 }
 
-static void pull_expect__over_blocks_that_follow(void **state)
+FIXTURE_TEST(pull_expect__over_blocks_that_follow)
 {
-    struct fixture *fixture = *state;
     struct lane_expectation expectation;
     const struct message_peer *peer = NULL;
     struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 2 * BLOCK + 1);
@@ -538,9 +514,8 @@ static void pull_expect__over_blocks_that_follow(void **state)
     end(&transfer);
 }
 
-static void pull_expect__never_beyond_the_buffer(void **state)
+FIXTURE_TEST(pull_expect__never_beyond_the_buffer)
 {
-    struct fixture *fixture = *state;
     uint32_t name = 1;
 
     for (uint64_t capacity = 1; capacity < 5 * SEGMENT; capacity += 97) {
@@ -561,34 +536,4 @@ static void pull_expect__never_beyond_the_buffer(void **state)
         acknowledge(fixture, 0, pushed(fixture, 0));
         end(&transfer);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(pull_data__unknown),
-        FIXTURE_TEST(pull_data__not_a_segment),
-        FIXTURE_TEST(pull_data__padding_after_a_short_end_is_left_out),
-        FIXTURE_TEST(pull_data__beyond_what_is_wanted),
-        FIXTURE_TEST(pull_data__not_asked_for_yet),
-        FIXTURE_TEST(pull_data__twice),
-        FIXTURE_TEST(pull_data__in_any_order_with_losses),
-        FIXTURE_TEST(pull_data__last_segment_with_holes_before_it),
-        FIXTURE_TEST(pull_data__of_a_later_block_shows_losses),
-        FIXTURE_TEST(pull_data__of_another_message_shows_losses),
-        FIXTURE_TEST(pull_data__unasked_shows_losses_of_unasked_only),
-        FIXTURE_TEST(pull_data__asked_for_shows_losses_of_unasked),
-        FIXTURE_TEST(pull_data__of_another_lane_shows_nothing),
-        FIXTURE_TEST(pull_data__over_another_lane_than_asked_for),
-        FIXTURE_TEST(pull_data__late_ones_show_nothing),
-        FIXTURE_TEST(pull_start__does_not_wait_for_what_a_quiet_lane_brings),
-        FIXTURE_TEST(pull_expect__the_missing_run),
-        FIXTURE_TEST(pull_expect__over_blocks_that_follow),
-        FIXTURE_TEST(pull_expect__never_beyond_the_buffer),
-        FIXTURE_TEST(pull_data__several_segments_that_were_joined),
-        FIXTURE_TEST(pull_data__joined_ones_that_are_not_of_whole_segments),
-        FIXTURE_TEST(pull_data__joined_ones_show_losses_before_them),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/pull_path.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define CAPACITY 1000
 #define START_NS UINT64_C(1000000)
@@ -44,6 +41,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define PATH_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
+
 static void ask(struct fixture *fixture, unsigned block, unsigned lane, uint64_t bytes,
                 uint64_t now_ns)
 {
@@ -67,9 +66,8 @@ static void fall_silent(struct fixture *fixture, unsigned lane, unsigned times, 
     }
 }
 
-static void pull_path_ask__counts_on_path_and_lane(void **state)
+PATH_TEST(pull_path_ask__counts_on_path_and_lane)
 {
-    struct fixture *fixture = *state;
     const struct pull_path *path = &fixture->peer.pull_paths[1];
 
     fixture->blocks[0].missing = 5;
@@ -91,9 +89,8 @@ static void pull_path_ask__counts_on_path_and_lane(void **state)
     assert_int_equal(fixture->layer.lanes[1].blocks, 0);
 }
 
-static void pull_path_silent__what_a_quiet_path_owes_takes_no_room(void **state)
+PATH_TEST(pull_path_silent__what_a_quiet_path_owes_takes_no_room)
 {
-    struct fixture *fixture = *state;
     struct message_lane *lane = &fixture->layer.lanes[0];
 
     ask(fixture, 0, 0, 300, START_NS);
@@ -121,18 +118,15 @@ static void pull_path_silent__what_a_quiet_path_owes_takes_no_room(void **state)
     assert_int_equal(lane->blocks, 0);
 }
 
-static void pull_path_due__before_any_measurement(void **state)
+PATH_TEST(pull_path_due__before_any_measurement)
 {
-    struct fixture *fixture = *state;
-
     ask(fixture, 0, 0, 100, START_NS);
     assert_int_equal(pull_path_due(&fixture->peer.pull_paths[0], &fixture->blocks[0]),
                      START_NS + PULL_TIMEOUT_FIRST_NS);
 }
 
-static void pull_path_due__as_rfc_6298_within_bounds(void **state)
+PATH_TEST(pull_path_due__as_rfc_6298_within_bounds)
 {
-    struct fixture *fixture = *state;
     struct pull_path *path = &fixture->peer.pull_paths[0];
 
     ask(fixture, 0, 0, 100, START_NS);
@@ -152,9 +146,8 @@ static void pull_path_due__as_rfc_6298_within_bounds(void **state)
 }
 
 /** What is left of a train is not late because the train has waited for long. */
-static void pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed(void **state)
+PATH_TEST(pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed)
 {
-    struct fixture *fixture = *state;
     struct pull_path *path = &fixture->peer.pull_paths[0];
     struct pull_block *block = &fixture->blocks[0];
 
@@ -177,9 +170,8 @@ static void pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed(voi
     assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000); /* it has not begun */
 }
 
-static void pull_path_due__waits_as_long_as_what_was_asked_before_comes(void **state)
+PATH_TEST(pull_path_due__waits_as_long_as_what_was_asked_before_comes)
 {
-    struct fixture *fixture = *state;
     struct pull_path *path = &fixture->peer.pull_paths[0];
 
     ask(fixture, 0, 0, 100, START_NS);
@@ -190,9 +182,8 @@ static void pull_path_due__waits_as_long_as_what_was_asked_before_comes(void **s
                      START_NS + 777 + PULL_TIMEOUT_FIRST_NS);
 }
 
-static void pull_path_due__does_not_wait_for_what_was_asked_later(void **state)
+PATH_TEST(pull_path_due__does_not_wait_for_what_was_asked_later)
 {
-    struct fixture *fixture = *state;
     struct pull_path *path = &fixture->peer.pull_paths[0];
 
     ask(fixture, 0, 0, 100, START_NS);
@@ -202,9 +193,8 @@ static void pull_path_due__does_not_wait_for_what_was_asked_later(void **state)
     assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_FIRST_NS);
 }
 
-static void pull_path_due__doubles_with_each_silence(void **state)
+PATH_TEST(pull_path_due__doubles_with_each_silence)
 {
-    struct fixture *fixture = *state;
     const struct pull_path *path = &fixture->peer.pull_paths[0];
     uint64_t last_ns = 0;
 
@@ -220,9 +210,8 @@ static void pull_path_due__doubles_with_each_silence(void **state)
     assert_int_equal(last_ns, PULL_TIMEOUT_MAX_NS);
 }
 
-static void pull_path_due__one_at_a_time_on_a_quiet_path(void **state)
+PATH_TEST(pull_path_due__one_at_a_time_on_a_quiet_path)
 {
-    struct fixture *fixture = *state;
     const struct pull_path *path = &fixture->peer.pull_paths[0];
 
     ask(fixture, 0, 0, 100, START_NS);
@@ -234,9 +223,8 @@ static void pull_path_due__one_at_a_time_on_a_quiet_path(void **state)
     assert_true(pull_path_due(path, &fixture->blocks[1]) > due_ns); /* ... so the other is not */
 }
 
-static void pull_path_measure__over_a_time_that_says_something(void **state)
+PATH_TEST(pull_path_measure__over_a_time_that_says_something)
 {
-    struct fixture *fixture = *state;
     struct pull_path *path = &fixture->peer.pull_paths[0];
 
     ask(fixture, 0, 0, 100, START_NS);
@@ -255,9 +243,8 @@ static void pull_path_measure__over_a_time_that_says_something(void **state)
     assert_int_equal(path->rate, 1);
 }
 
-static void pull_path_measure__idle_time_does_not_count(void **state)
+PATH_TEST(pull_path_measure__idle_time_does_not_count)
 {
-    struct fixture *fixture = *state;
     struct pull_path *path = &fixture->peer.pull_paths[0];
     uint64_t later_ns = START_NS + UINT64_C(3600000000000);
 
@@ -268,9 +255,8 @@ static void pull_path_measure__idle_time_does_not_count(void **state)
     assert_int_equal(path->rate, 100000 / (PULL_RATE_NS / 1000));
 }
 
-static void pull_path_choose__shares_by_rate(void **state)
+PATH_TEST(pull_path_choose__shares_by_rate)
 {
-    struct fixture *fixture = *state;
     uint64_t asked[2] = {0};
 
     fixture->peer.pull_paths[0].rate = 1000;
@@ -285,9 +271,8 @@ static void pull_path_choose__shares_by_rate(void **state)
     assert_int_equal(asked[1], 300);
 }
 
-static void pull_path_choose__very_fast_paths_share_too(void **state)
+PATH_TEST(pull_path_choose__very_fast_paths_share_too)
 {
-    struct fixture *fixture = *state;
     unsigned asked[2] = {0};
 
     fixture->peer.pull_paths[0].rate = 100000;
@@ -302,10 +287,8 @@ static void pull_path_choose__very_fast_paths_share_too(void **state)
     assert_int_equal(asked[1], 10);
 }
 
-static void pull_path_choose__one_not_measured_is_thought_fast(void **state)
+PATH_TEST(pull_path_choose__one_not_measured_is_thought_fast)
 {
-    struct fixture *fixture = *state;
-
     fixture->peer.pull_paths[0].rate = 1000;
     fixture->peer.pull_paths[0].outstanding_bytes = 1;
     assert_int_equal(choose(fixture, START_NS), 1);
@@ -313,10 +296,8 @@ static void pull_path_choose__one_not_measured_is_thought_fast(void **state)
     assert_int_equal(choose(fixture, START_NS), 0);
 }
 
-static void pull_path_choose__only_where_there_is_room(void **state)
+PATH_TEST(pull_path_choose__only_where_there_is_room)
 {
-    struct fixture *fixture = *state;
-
     ask(fixture, 0, 0, CAPACITY - 99, START_NS);
     assert_int_equal(choose_more(fixture, START_NS, 0), 1);
     ask(fixture, 1, 1, CAPACITY - 100, START_NS);
@@ -327,10 +308,8 @@ static void pull_path_choose__only_where_there_is_room(void **state)
     assert_int_not_equal(choose(fixture, START_NS), LANES_MAX);
 }
 
-static void pull_path_choose__one_block_always_may(void **state)
+PATH_TEST(pull_path_choose__one_block_always_may)
 {
-    struct fixture *fixture = *state;
-
     fixture->layer.lanes[0].capacity_bytes = 10;
     fixture->layer.lanes[1].capacity_bytes = 0;
     assert_int_equal(choose_more(fixture, START_NS, 0), 0);
@@ -340,20 +319,16 @@ static void pull_path_choose__one_block_always_may(void **state)
     assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
 }
 
-static void pull_path_choose__no_limit(void **state)
+PATH_TEST(pull_path_choose__no_limit)
 {
-    struct fixture *fixture = *state;
-
     fixture->peer.bulk_lanes = fixture->peer.usable_lanes = 1;
     fixture->layer.lanes[0].capacity_bytes = UINT64_MAX / 2;
     ask(fixture, 0, 0, UINT64_C(1) << 40, START_NS);
     assert_int_equal(choose_more(fixture, START_NS, 0), 0);
 }
 
-static void pull_path_choose__not_the_silent_one(void **state)
+PATH_TEST(pull_path_choose__not_the_silent_one)
 {
-    struct fixture *fixture = *state;
-
     ask(fixture, 0, 0, 100, START_NS);
     fall_silent(fixture, 0, 1, START_NS);
     fixture->peer.pull_paths[1].outstanding_bytes = UINT32_C(1) << 31;
@@ -369,9 +344,8 @@ static void pull_path_choose__not_the_silent_one(void **state)
     assert_int_equal(choose(fixture, later_ns), 0);
 }
 
-static void pull_path_silent__tried_ever_less_often_if_it_never_worked(void **state)
+PATH_TEST(pull_path_silent__tried_ever_less_often_if_it_never_worked)
 {
-    struct fixture *fixture = *state;
     const struct pull_path *path = &fixture->peer.pull_paths[0];
     uint64_t pause_ns = 2 * (uint64_t)PULL_AVOID_NS;
 
@@ -388,10 +362,8 @@ static void pull_path_silent__tried_ever_less_often_if_it_never_worked(void **st
     assert_int_equal(path->avoid_ns, START_NS + PULL_AVOID_NS);
 }
 
-static void pull_path_choose__the_less_good_when_the_best_are_quiet(void **state)
+PATH_TEST(pull_path_choose__the_less_good_when_the_best_are_quiet)
 {
-    struct fixture *fixture = *state;
-
     ask(fixture, 0, 0, 100, START_NS);
     ask(fixture, 1, 1, 100, START_NS);
     fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS);
@@ -404,10 +376,8 @@ static void pull_path_choose__the_less_good_when_the_best_are_quiet(void **state
     assert_int_equal(choose(fixture, START_NS), 1);
 }
 
-static void pull_path_choose__all_are_quiet(void **state)
+PATH_TEST(pull_path_choose__all_are_quiet)
 {
-    struct fixture *fixture = *state;
-
     for (unsigned lane = 0; lane < 3; lane++) {
         ask(fixture, lane, lane, 100, START_NS);
         fall_silent(fixture, lane, PULL_PATIENCE_SILENCES, START_NS + 10 - lane);
@@ -417,9 +387,8 @@ static void pull_path_choose__all_are_quiet(void **state)
 }
 
 /** One that has never worked has perhaps been unlucky; and one that worked once need not again. */
-static void pull_path_choose__all_are_quiet_for_long(void **state)
+PATH_TEST(pull_path_choose__all_are_quiet_for_long)
 {
-    struct fixture *fixture = *state;
     uint64_t now_ns = START_NS;
     unsigned tried[2] = {0};
 
@@ -438,19 +407,15 @@ static void pull_path_choose__all_are_quiet_for_long(void **state)
     assert_true(tried[0] > tried[1]);
 }
 
-static void pull_path_choose__no_lane(void **state)
+PATH_TEST(pull_path_choose__no_lane)
 {
-    struct fixture *fixture = *state;
-
     fixture->peer.bulk_lanes = fixture->peer.usable_lanes = 0;
     assert_int_equal(choose(fixture, START_NS), LANES_MAX);
     assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
 }
 
-static void pull_path_silent__since_data_came_over_any(void **state)
+PATH_TEST(pull_path_silent__since_data_came_over_any)
 {
-    struct fixture *fixture = *state;
-
     fall_silent(fixture, 0, 1, START_NS);
     fall_silent(fixture, 1, 1, START_NS + 1000);
     assert_int_equal(fixture->peer.data_silent_since_ns, START_NS);
@@ -458,38 +423,4 @@ static void pull_path_silent__since_data_came_over_any(void **state)
     assert_int_equal(fixture->peer.data_silent_since_ns, 0);
     fall_silent(fixture, 1, 1, START_NS + 3000);
     assert_int_equal(fixture->peer.data_silent_since_ns, START_NS + 3000);
-}
-
-#define PATH_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PATH_TEST(pull_path_ask__counts_on_path_and_lane),
-        PATH_TEST(pull_path_silent__what_a_quiet_path_owes_takes_no_room),
-        PATH_TEST(pull_path_due__before_any_measurement),
-        PATH_TEST(pull_path_due__as_rfc_6298_within_bounds),
-        PATH_TEST(pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed),
-        PATH_TEST(pull_path_due__waits_as_long_as_what_was_asked_before_comes),
-        PATH_TEST(pull_path_due__does_not_wait_for_what_was_asked_later),
-        PATH_TEST(pull_path_due__doubles_with_each_silence),
-        PATH_TEST(pull_path_due__one_at_a_time_on_a_quiet_path),
-        PATH_TEST(pull_path_measure__over_a_time_that_says_something),
-        PATH_TEST(pull_path_measure__idle_time_does_not_count),
-        PATH_TEST(pull_path_choose__shares_by_rate),
-        PATH_TEST(pull_path_choose__very_fast_paths_share_too),
-        PATH_TEST(pull_path_choose__one_not_measured_is_thought_fast),
-        PATH_TEST(pull_path_choose__only_where_there_is_room),
-        PATH_TEST(pull_path_choose__one_block_always_may),
-        PATH_TEST(pull_path_choose__no_limit),
-        PATH_TEST(pull_path_choose__not_the_silent_one),
-        PATH_TEST(pull_path_silent__tried_ever_less_often_if_it_never_worked),
-        PATH_TEST(pull_path_choose__the_less_good_when_the_best_are_quiet),
-        PATH_TEST(pull_path_choose__all_are_quiet),
-        PATH_TEST(pull_path_choose__all_are_quiet_for_long),
-        PATH_TEST(pull_path_choose__no_lane),
-        PATH_TEST(pull_path_silent__since_data_came_over_any),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,9 +60,8 @@ static unsigned ask_all(struct fixture *fixture, uint64_t now_ns, struct pull_as
     return count;
 }
 
-static void pull_read__in_one_go_what_is_configured(void **state)
+FIXTURE_TEST(pull_read__in_one_go_what_is_configured)
 {
-    struct fixture *fixture = *state;
     struct memory memory = {0};
 
     fixture->layer.limits.read_bytes = LONG_READ;
@@ -121,9 +120,8 @@ static void pull_whole(struct fixture *fixture, struct memory *memory)
     end(&transfer);
 }
 
-static void pull_read__the_more_the_longer_the_sender_is_absent(void **state)
+FIXTURE_TEST(pull_read__the_more_the_longer_the_sender_is_absent)
 {
-    struct fixture *fixture = *state;
     struct memory memory = {0};
     unsigned most = 1u << PULL_READ_DOUBLINGS;
 
@@ -139,9 +137,8 @@ static void pull_read__the_more_the_longer_the_sender_is_absent(void **state)
     pull_whole(fixture, &memory);
 }
 
-static void pull_read__what_is_very_long_is_asked_for_each_time(void **state)
+FIXTURE_TEST(pull_read__what_is_very_long_is_asked_for_each_time)
 {
-    struct fixture *fixture = *state;
     struct memory memory = {0};
 
     read_blocks(fixture, &memory);
@@ -152,9 +149,8 @@ static void pull_read__what_is_very_long_is_asked_for_each_time(void **state)
     end(&transfer);
 }
 
-static void pull_read__not_while_the_sender_sends(void **state)
+FIXTURE_TEST(pull_read__not_while_the_sender_sends)
 {
-    struct fixture *fixture = *state;
     struct memory memory = {0};
     struct transfer transfer = begin_readable(fixture, &memory, LONG_READ, LONG_READ);
     uint64_t now_ns = START_NS;
@@ -170,9 +166,8 @@ static void pull_read__not_while_the_sender_sends(void **state)
     end(&transfer);
 }
 
-static void pull_read__all_of_a_silent_sender(void **state)
+FIXTURE_TEST(pull_read__all_of_a_silent_sender)
 {
-    struct fixture *fixture = *state;
     struct memory memory = {0};
     struct transfer transfer = begin_readable(fixture, &memory, LONG_READ, LONG_READ);
     struct pull_ask asks[PULL_BLOCKS];
@@ -197,9 +192,8 @@ static void pull_read__all_of_a_silent_sender(void **state)
     end(&transfer);
 }
 
-static void pull_read__goes_on_with_what_the_sender_sends(void **state)
+FIXTURE_TEST(pull_read__goes_on_with_what_the_sender_sends)
 {
-    struct fixture *fixture = *state;
     struct memory memory = {0};
     struct transfer transfer = begin_readable(fixture, &memory, 7 * BLOCK + 5, 7 * BLOCK + 1);
     struct pull_ask asks[PULL_BLOCKS];
@@ -230,9 +224,8 @@ static void pull_read__goes_on_with_what_the_sender_sends(void **state)
     end(&transfer);
 }
 
-static void pull_read__not_allowed(void **state)
+FIXTURE_TEST(pull_read__not_allowed)
 {
-    struct fixture *fixture = *state;
     struct memory memory = {.status = -EPERM};
     struct transfer transfer = begin_readable(fixture, &memory, 7 * BLOCK + 5, 7 * BLOCK + 5);
     struct pull_ask asks[PULL_BLOCKS];
@@ -251,9 +244,8 @@ static void pull_read__not_allowed(void **state)
     end(&transfer);
 }
 
-static void pull_read__not_after_the_peer_has_failed(void **state)
+FIXTURE_TEST(pull_read__not_after_the_peer_has_failed)
 {
-    struct fixture *fixture = *state;
     struct memory memory = {0};
     struct transfer transfer = begin_readable(fixture, &memory, LONG_READ, LONG_READ);
     struct pull_ask asks[PULL_BLOCKS];
@@ -265,20 +257,4 @@ static void pull_read__not_after_the_peer_has_failed(void **state)
     assert_int_equal(transfer.buffer[0], GUARD);
     check_nothing_outstanding(fixture);
     end(&transfer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(pull_read__in_one_go_what_is_configured),
-        FIXTURE_TEST(pull_read__the_more_the_longer_the_sender_is_absent),
-        FIXTURE_TEST(pull_read__what_is_very_long_is_asked_for_each_time),
-        FIXTURE_TEST(pull_read__not_while_the_sender_sends),
-        FIXTURE_TEST(pull_read__all_of_a_silent_sender),
-        FIXTURE_TEST(pull_read__goes_on_with_what_the_sender_sends),
-        FIXTURE_TEST(pull_read__not_allowed),
-        FIXTURE_TEST(pull_read__not_after_the_peer_has_failed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

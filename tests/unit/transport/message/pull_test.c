@@ -3,10 +3,8 @@
 
 #include <sys/mman.h>
 
-static void pull_set_lanes__what_was_asked_over_others_moves(void **state)
+FIXTURE_TEST(pull_set_lanes__what_was_asked_over_others_moves)
 {
-    struct fixture *fixture = *state;
-
     use_two_lanes(fixture, 0);
     struct transfer transfer = begin(fixture, 0, 7, 6 * BLOCK, 6 * BLOCK);
     uint64_t moved = 0;
@@ -28,10 +26,8 @@ static void pull_set_lanes__what_was_asked_over_others_moves(void **state)
     end(&transfer);
 }
 
-static void pull_set_lanes__none_and_then_one(void **state)
+FIXTURE_TEST(pull_set_lanes__none_and_then_one)
 {
-    struct fixture *fixture = *state;
-
     pull_set_lanes(&fixture->layer, &fixture->peers[0], 0, 0);
     struct transfer transfer = begin(fixture, 0, 7, BLOCK, BLOCK);
     assert_true(nothing_asked(fixture, START_NS));
@@ -54,9 +50,8 @@ static void skip_to(struct pull *pull, uint32_t block)
 }
 
 /** Positions have more than 32 bits. */
-static void pull_start__message_of_more_than_four_gibibytes(void **state)
+FIXTURE_TEST(pull_start__message_of_more_than_four_gibibytes)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = (UINT64_C(1) << 33) + 1;
     const uint32_t last = (uint32_t)(bytes / BLOCK);
     uint8_t *buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -86,7 +81,7 @@ static void pull_start__message_of_more_than_four_gibibytes(void **state)
     assert_int_equal(munmap(buffer, bytes), 0);
 }
 
-static void pull_start__more_than_one_peer_may_have(void **state)
+TEST(pull_start__more_than_one_peer_may_have)
 {
     struct message_layer *layer;
     struct fixture fixture = {0};
@@ -94,7 +89,6 @@ static void pull_start__more_than_one_peer_may_have(void **state)
     struct transfer transfers[MESSAGES];
     uint64_t seen = 0;
 
-    (void)state;
     /* More operations than the usual fixture has. */
     layer = &fixture.layer;
     assert_int_equal(message_open(layer, 200, PEERS, FRAME_BYTES), 0);
@@ -136,14 +130,13 @@ static void pull_start__more_than_one_peer_may_have(void **state)
     message_close(layer);
 }
 
-static void pull_start__more_than_all_peers_may_have(void **state)
+TEST(pull_start__more_than_all_peers_may_have)
 {
     struct fixture fixture = {0};
     enum { EACH = PULLS_MAX / PEERS + 1 };
     static_assert(EACH > PULLS_PER_PEER, "peers that are held back by their own share alone");
     struct transfer transfers[PEERS][EACH];
 
-    (void)state;
     assert_int_equal(message_open(&fixture.layer, 200, PEERS, FRAME_BYTES), 0);
     fixture.layer.lanes[0] = (struct message_lane){.kind = LANE_SIM, .capacity_bytes = UINT64_MAX};
     for (uint32_t i = 0; i < PEERS; i++) {
@@ -172,10 +165,8 @@ static void pull_start__more_than_all_peers_may_have(void **state)
     message_close(&fixture.layer);
 }
 
-static void pull_stop__in_the_middle(void **state)
+FIXTURE_TEST(pull_stop__in_the_middle)
 {
-    struct fixture *fixture = *state;
-
     for (unsigned blocks = 0; blocks < 6; blocks++) {
         struct transfer transfer = begin(fixture, 1, 7 + blocks, 5 * BLOCK, 5 * BLOCK);
         struct pull_ask ask;
@@ -196,9 +187,8 @@ static void pull_stop__in_the_middle(void **state)
     }
 }
 
-static void pull_start__unasked_blocks_come(void **state)
+FIXTURE_TEST(pull_start__unasked_blocks_come)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin_unasked(fixture, 7, 2 * BLOCK, 2 * BLOCK);
     const struct pull_ask both[] = {{.wanted = UINT64_MAX},
                                     {.wanted = UINT64_MAX, .offset = BLOCK}};
@@ -213,9 +203,8 @@ static void pull_start__unasked_blocks_come(void **state)
     end(&transfer);
 }
 
-static void pull_start__unasked_blocks_do_not_come(void **state)
+FIXTURE_TEST(pull_start__unasked_blocks_do_not_come)
 {
-    struct fixture *fixture = *state;
     struct transfer transfer = begin_unasked(fixture, 7, 2 * BLOCK, 2 * BLOCK);
 
     assert_true(nothing_asked(fixture, START_NS));
@@ -230,9 +219,8 @@ static void pull_start__unasked_blocks_do_not_come(void **state)
     end(&transfer);
 }
 
-static void pull_start__lies_about_unasked_bytes(void **state)
+FIXTURE_TEST(pull_start__lies_about_unasked_bytes)
 {
-    struct fixture *fixture = *state;
     const uint32_t lies[] = {1, 2 * BLOCK - 1, 2 * BLOCK + 1, UINT32_MAX};
 
     for (uint32_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -252,21 +240,4 @@ static void pull_start__lies_about_unasked_bytes(void **state)
         check_nothing_outstanding(fixture);
         end(&transfer);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(pull_set_lanes__what_was_asked_over_others_moves),
-        FIXTURE_TEST(pull_set_lanes__none_and_then_one),
-        FIXTURE_TEST(pull_start__more_than_one_peer_may_have),
-        FIXTURE_TEST(pull_start__more_than_all_peers_may_have),
-        FIXTURE_TEST(pull_stop__in_the_middle),
-        FIXTURE_TEST(pull_start__unasked_blocks_come),
-        FIXTURE_TEST(pull_start__unasked_blocks_do_not_come),
-        FIXTURE_TEST(pull_start__lies_about_unasked_bytes),
-        FIXTURE_TEST(pull_start__message_of_more_than_four_gibibytes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

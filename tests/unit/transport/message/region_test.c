@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/region.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define READ BEOWIRE_MEMORY_READ
 #define WRITE BEOWIRE_MEMORY_WRITE
@@ -24,6 +21,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(struct region_table *table, name, setup, teardown)
+
 static enum frame_status look(const struct region_table *table, uint64_t key, uint64_t address,
                               uint64_t bytes, unsigned access, uint8_t **at)
 {
@@ -33,9 +32,8 @@ static enum frame_status look(const struct region_table *table, uint64_t key, ui
     return region_find(table, &range, at);
 }
 
-static void region_find__inside_and_outside(void **state)
+FIXTURE_TEST(region_find__inside_and_outside)
 {
-    struct region_table *table = *state;
     uint8_t memory[100];
     uint8_t *at = NULL;
 
@@ -55,9 +53,8 @@ static void region_find__inside_and_outside(void **state)
     assert_int_equal(look(table, 7, UINT64_MAX, 2, READ, &at), FRAME_STATUS_REFUSED);
 }
 
-static void region_find__by_the_owners_addresses(void **state)
+FIXTURE_TEST(region_find__by_the_owners_addresses)
 {
-    struct region_table *table = *state;
     uint8_t memory[100];
     uint64_t base = (uint64_t)(uintptr_t)(memory + 10);
     uint8_t *at = NULL;
@@ -74,9 +71,8 @@ static void region_find__by_the_owners_addresses(void **state)
     assert_int_equal(look(table, 0, base + 5, 76, READ, &at), FRAME_STATUS_REFUSED);
 }
 
-static void region_find__what_is_not_allowed(void **state)
+FIXTURE_TEST(region_find__what_is_not_allowed)
 {
-    struct region_table *table = *state;
     uint8_t memory[8];
     uint8_t *at = NULL;
 
@@ -94,9 +90,8 @@ static void region_find__what_is_not_allowed(void **state)
 }
 
 /** Also where the key looks like that of no region, and nothing is wanted. */
-static void region_find__where_nothing_is_registered(void **state)
+FIXTURE_TEST(region_find__where_nothing_is_registered)
 {
-    struct region_table *table = *state;
     uint8_t *at = NULL;
 
     assert_int_equal(look(table, 0, 0, 0, 0, &at), FRAME_STATUS_REFUSED);
@@ -105,9 +100,8 @@ static void region_find__where_nothing_is_registered(void **state)
 }
 
 /** Each number of keys takes other steps. */
-static void region_find__among_any_number_of_keys(void **state)
+FIXTURE_TEST(region_find__among_any_number_of_keys)
 {
-    struct region_table *table = *state;
     static uint8_t memory[70];
     uint8_t *at = NULL;
 
@@ -128,9 +122,8 @@ static void region_find__among_any_number_of_keys(void **state)
     }
 }
 
-static void region_is_known__for_a_while_after_it_has_gone(void **state)
+FIXTURE_TEST(region_is_known__for_a_while_after_it_has_gone)
 {
-    struct region_table *table = *state;
     uint8_t memory[1];
 
     for (uint64_t key = 1; key <= 2 * REGION_KEYS_GONE; key++) {
@@ -145,9 +138,8 @@ static void region_is_known__for_a_while_after_it_has_gone(void **state)
     assert_false(region_is_known(table, 0)); /* which none has had */
 }
 
-static void region_add__in_any_order(void **state)
+FIXTURE_TEST(region_add__in_any_order)
 {
-    struct region_table *table = *state;
     static uint8_t memory[1000];
     uint8_t *at = NULL;
 
@@ -170,9 +162,8 @@ static void region_add__in_any_order(void **state)
     }
 }
 
-static void region_add__what_cannot_be(void **state)
+FIXTURE_TEST(region_add__what_cannot_be)
 {
-    struct region_table *table = *state;
     uint8_t memory[8];
     const struct region region = {.key = 5, .base = memory, .bytes = 8, .flags = READ};
     struct region wraps = {.key = 6, .base = memory, .bytes = UINT64_MAX, .flags = READ};
@@ -185,21 +176,4 @@ static void region_add__what_cannot_be(void **state)
     assert_int_equal(region_remove(table, 5), 0);
     assert_int_equal(region_remove(table, 5), -ENOENT);
     assert_int_equal(region_add(table, &region), 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(region_find__inside_and_outside),
-        TEST(region_find__by_the_owners_addresses),
-        TEST(region_find__what_is_not_allowed),
-        TEST(region_add__in_any_order),
-        TEST(region_add__what_cannot_be),
-        TEST(region_find__where_nothing_is_registered),
-        TEST(region_find__among_any_number_of_keys),
-        TEST(region_is_known__for_a_while_after_it_has_gone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,9 +109,8 @@ static void assert_ended(const struct fixture *fixture, uint64_t written, uint64
     assert_int_equal(fixture->layer.counters.remote_read, read);
 }
 
-static void remote_request__put_in_parts(void **state)
+FIXTURE_TEST(remote_request__put_in_parts)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[64] = {0};
     struct puts puts = {.key = KEY, .address = 10, .bytes = 6, .request = 5};
 
@@ -134,9 +133,8 @@ static void remote_request__put_in_parts(void **state)
     assert_int_equal(fixture->layer.counters.remote_puts, 1);
 }
 
-static void remote_request__put_that_is_refused(void **state)
+FIXTURE_TEST(remote_request__put_that_is_refused)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[8] = {0};
     static const struct {
         struct puts puts;
@@ -164,9 +162,8 @@ static void remote_request__put_that_is_refused(void **state)
 }
 
 /** A later frame that could be carried out does not make good what was refused. */
-static void remote_request__put_of_which_a_part_is_refused(void **state)
+FIXTURE_TEST(remote_request__put_of_which_a_part_is_refused)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[8] = {0};
     struct puts puts = {.key = KEY, .bytes = 8, .request = 1, .flags = FRAME_PUT_NOTIFY};
 
@@ -197,7 +194,7 @@ static void remote_request__put_of_which_a_part_is_refused(void **state)
 }
 
 /** The frames of a put say the same of it, and come in order; no other put is between them. */
-static void remote_request__put_whose_parts_do_not_fit(void **state)
+TEST(remote_request__put_whose_parts_do_not_fit)
 {
     uint8_t memory[16] = {0};
     const struct puts first = {.key = KEY, .address = 1, .bytes = 12, .request = 5};
@@ -212,7 +209,6 @@ static void remote_request__put_whose_parts_do_not_fit(void **state)
         {.key = KEY, .address = 1, .bytes = 11, .request = 5, .offset = 4},
     };
 
-    (void)state;
     for (unsigned i = 0; i <= sizeof wrong / sizeof *wrong; i++) {
         void *again = NULL;
         assert_int_equal(fixture_setup(&again), 0);
@@ -230,9 +226,8 @@ static void remote_request__put_whose_parts_do_not_fit(void **state)
     }
 }
 
-static void remote_request__guesses_end_the_connection(void **state)
+FIXTURE_TEST(remote_request__guesses_end_the_connection)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[8] = {0};
 
     offer_memory(fixture, KEY, memory, sizeof memory, ALL);
@@ -254,9 +249,8 @@ static void remote_request__guesses_end_the_connection(void **state)
 }
 
 /** Whatever asks for memory: puts long and short, gets, atomic operations. */
-static void remote_request__each_kind_of_guess_counts(void **state)
+FIXTURE_TEST(remote_request__each_kind_of_guess_counts)
 {
-    struct fixture *fixture = *state;
     struct puts puts = {.key = KEY, .bytes = 8, .request = 1};
 
     assert_int_equal(arrive_put(fixture, 0, &puts, "abcd", 4), 0);
@@ -274,9 +268,8 @@ static void remote_request__each_kind_of_guess_counts(void **state)
 }
 
 /** Whoever was given a key and comes too late, or asks for too much, has not guessed it. */
-static void remote_request__stale_keys_are_no_guesses(void **state)
+FIXTURE_TEST(remote_request__stale_keys_are_no_guesses)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[8] = {0};
 
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_READ);
@@ -295,17 +288,14 @@ static void remote_request__stale_keys_are_no_guesses(void **state)
     assert_int_equal(fixture->layer.counters.remote_guesses, 0);
 }
 
-static void remote_request__without_the_feature(void **state)
+FIXTURE_TEST(remote_request__without_the_feature)
 {
-    struct fixture *fixture = *state;
-
     fixture->peers[0].remote_memory = false;
     assert_int_equal(arrive_get(fixture, KEY, 0, 8, 1), -EPROTO);
 }
 
-static void remote_push_answer__many_results_in_one_frame(void **state)
+FIXTURE_TEST(remote_push_answer__many_results_in_one_frame)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[8];
     uint32_t told = 0;
 
@@ -328,9 +318,8 @@ static void remote_push_answer__many_results_in_one_frame(void **state)
 }
 
 /** Requests that end by themselves do not show that the application takes what has piled up. */
-static void remote_take_notice__is_taking_what_has_piled_up(void **state)
+FIXTURE_TEST(remote_take_notice__is_taking_what_has_piled_up)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[8];
     struct puts puts = {.key = KEY, .bytes = 3, .request = 1};
 
@@ -347,9 +336,8 @@ static void remote_take_notice__is_taking_what_has_piled_up(void **state)
     assert_true(fixture->peers[0].drained);
 }
 
-static void remote_take_notice__of_a_put(void **state)
+FIXTURE_TEST(remote_take_notice__of_a_put)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[8];
     struct puts puts = {.key = KEY, .bytes = 3, .request = 1, .flags = FRAME_PUT_NOTIFY};
 
@@ -371,9 +359,8 @@ static void remote_take_notice__of_a_put(void **state)
     assert_true(nothing_completed(fixture));
 }
 
-static void remote_request__long_put_is_pulled(void **state)
+FIXTURE_TEST(remote_request__long_put_is_pulled)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint8_t *memory = calloc(1, LONG_BYTES + 2);
 
@@ -404,9 +391,8 @@ static void remote_request__long_put_is_pulled(void **state)
     free(memory);
 }
 
-static void remote_request__long_put_that_is_refused(void **state)
+FIXTURE_TEST(remote_request__long_put_that_is_refused)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[8];
 
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
@@ -423,9 +409,8 @@ static void remote_request__long_put_that_is_refused(void **state)
     assert_int_equal(arrive_offer(fixture, KEY, 0, 8, 4, SEGMENT + 1), -EPROTO);
 }
 
-static void remote_unregister__while_a_put_is_pulled(void **state)
+FIXTURE_TEST(remote_unregister__while_a_put_is_pulled)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(SEGMENT);
     uint8_t *memory = calloc(1, LONG_BYTES);
 
@@ -450,9 +435,8 @@ static void remote_unregister__while_a_put_is_pulled(void **state)
     free(memory);
 }
 
-static void remote_request__short_get(void **state)
+FIXTURE_TEST(remote_request__short_get)
 {
-    struct fixture *fixture = *state;
     uint8_t *memory = pattern(1000);
     uint8_t got[900] = {0};
     uint32_t at = 0;
@@ -480,9 +464,8 @@ static void remote_request__short_get(void **state)
     free(memory);
 }
 
-static void remote_unregister__before_a_get_is_answered(void **state)
+FIXTURE_TEST(remote_unregister__before_a_get_is_answered)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[100];
 
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_READ);
@@ -493,9 +476,8 @@ static void remote_unregister__before_a_get_is_answered(void **state)
     assert_true(nothing_remembered(fixture));
 }
 
-static void remote_request__long_get_is_granted(void **state)
+FIXTURE_TEST(remote_request__long_get_is_granted)
 {
-    struct fixture *fixture = *state;
     uint8_t *memory = pattern(LONG_BYTES);
     struct pull_batch batch;
 
@@ -525,9 +507,8 @@ static void remote_request__long_get_is_granted(void **state)
     free(memory);
 }
 
-static void remote_request__more_long_gets_than_may_be_pulled_at_once(void **state)
+FIXTURE_TEST(remote_request__more_long_gets_than_may_be_pulled_at_once)
 {
-    struct fixture *fixture = *state;
     uint8_t *memory = pattern(LONG_BYTES);
     uint32_t names[REMOTE_SERVED_PER_PEER + 1];
 
@@ -554,9 +535,8 @@ static void remote_request__more_long_gets_than_may_be_pulled_at_once(void **sta
     free(memory);
 }
 
-static void remote_unregister__while_a_get_is_pulled(void **state)
+FIXTURE_TEST(remote_unregister__while_a_get_is_pulled)
 {
-    struct fixture *fixture = *state;
     uint8_t *memory = pattern(LONG_BYTES);
     struct pull_batch batch;
 
@@ -585,9 +565,8 @@ static void note_withdrawn(void *context, const struct message_peer *peer)
 
 /** Whoever may be reading it just now gets something else from there as soon as this has returned.
  */
-static void remote_unregister__while_a_get_is_read(void **state)
+FIXTURE_TEST(remote_unregister__while_a_get_is_read)
 {
-    struct fixture *fixture = *state;
     uint8_t *memory = pattern(LONG_BYTES);
 
     fixture->layer.withdraw_memory = note_withdrawn;
@@ -608,9 +587,8 @@ static void remote_unregister__while_a_get_is_read(void **state)
     free(memory);
 }
 
-static void remote_request__atomic(void **state)
+FIXTURE_TEST(remote_request__atomic)
 {
-    struct fixture *fixture = *state;
     uint32_t memory[4] = {10, 20, 30, 40};
     const uint32_t payload[4] = {1, 2, 10, 21};
 
@@ -640,9 +618,8 @@ static void remote_request__atomic(void **state)
     assert_ended(fixture, 1, 2);
 }
 
-static void remote_request__atomic_that_is_refused(void **state)
+FIXTURE_TEST(remote_request__atomic_that_is_refused)
 {
-    struct fixture *fixture = *state;
     uint8_t memory[4] = {0};
     const uint64_t one = 1;
 
@@ -667,34 +644,4 @@ static void remote_request__atomic_that_is_refused(void **state)
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, 0, &one, 8),
                      -EPROTO);
     assert_memory_equal(memory, "\0\0\0\0", 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(remote_request__put_in_parts),
-        FIXTURE_TEST(remote_request__put_that_is_refused),
-        FIXTURE_TEST(remote_request__put_of_which_a_part_is_refused),
-        cmocka_unit_test(remote_request__put_whose_parts_do_not_fit),
-        FIXTURE_TEST(remote_request__guesses_end_the_connection),
-        FIXTURE_TEST(remote_request__each_kind_of_guess_counts),
-        FIXTURE_TEST(remote_request__stale_keys_are_no_guesses),
-        FIXTURE_TEST(remote_request__without_the_feature),
-        FIXTURE_TEST(remote_push_answer__many_results_in_one_frame),
-        FIXTURE_TEST(remote_take_notice__is_taking_what_has_piled_up),
-        FIXTURE_TEST(remote_take_notice__of_a_put),
-        FIXTURE_TEST(remote_request__long_put_is_pulled),
-        FIXTURE_TEST(remote_request__long_put_that_is_refused),
-        FIXTURE_TEST(remote_unregister__while_a_put_is_pulled),
-        FIXTURE_TEST(remote_request__short_get),
-        FIXTURE_TEST(remote_unregister__before_a_get_is_answered),
-        FIXTURE_TEST(remote_request__long_get_is_granted),
-        FIXTURE_TEST(remote_request__more_long_gets_than_may_be_pulled_at_once),
-        FIXTURE_TEST(remote_unregister__while_a_get_is_pulled),
-        FIXTURE_TEST(remote_unregister__while_a_get_is_read),
-        FIXTURE_TEST(remote_request__atomic),
-        FIXTURE_TEST(remote_request__atomic_that_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,9 +56,8 @@ static int arrive_done_with(struct fixture *fixture, uint32_t name, uint32_t sta
     return arrive(fixture, 0, &(struct frame){.type = FRAME_DONE, .done = &done});
 }
 
-static void remote_put__short_in_as_many_frames_as_it_takes(void **state)
+FIXTURE_TEST(remote_put__short_in_as_many_frames_as_it_takes)
 {
-    struct fixture *fixture = *state;
     size_t bytes = 2 * PUT_ROOM + 7;
     uint8_t *data = pattern(bytes);
     uint8_t *gathered = calloc(1, bytes);
@@ -92,9 +91,8 @@ static void remote_put__short_in_as_many_frames_as_it_takes(void **state)
     free(data);
 }
 
-static void remote_put__result_before_the_acknowledgement(void **state)
+FIXTURE_TEST(remote_put__result_before_the_acknowledgement)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(100);
 
     assert_int_equal(put(fixture, data, 100, 0, data), 0);
@@ -106,9 +104,8 @@ static void remote_put__result_before_the_acknowledgement(void **state)
     free(data);
 }
 
-static void remote_put__injected_is_copied(void **state)
+FIXTURE_TEST(remote_put__injected_is_copied)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(PUT_ROOM);
 
     assert_int_equal(put(fixture, data, PUT_ROOM, BEOWIRE_PUT_INJECT, NULL), 0);
@@ -124,9 +121,8 @@ static void remote_put__injected_is_copied(void **state)
     free(data);
 }
 
-static void remote_put__injected_in_several_frames(void **state)
+FIXTURE_TEST(remote_put__injected_in_several_frames)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     const uint64_t bytes = 2 * PUT_ROOM + 1;
     uint8_t *data = pattern(MESSAGE_INJECT_BYTES_MAX + 1);
@@ -162,10 +158,8 @@ static void remote_put__injected_in_several_frames(void **state)
     free(same);
 }
 
-static void remote_put__empty(void **state)
+FIXTURE_TEST(remote_put__empty)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(put(fixture, NULL, 0, 0, NULL), 0);
     struct frame frame = pushed_frame(fixture, 0, 0);
     assert_int_equal(frame.payload_bytes, 0);
@@ -173,9 +167,8 @@ static void remote_put__empty(void **state)
     assert_int_equal(completed(fixture).status, 0);
 }
 
-static void remote_put__long_is_offered_and_pulled(void **state)
+FIXTURE_TEST(remote_put__long_is_offered_and_pulled)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     struct pull_batch batch;
 
@@ -199,9 +192,8 @@ static void remote_put__long_is_offered_and_pulled(void **state)
     free(data);
 }
 
-static void remote_put__long_and_refused(void **state)
+FIXTURE_TEST(remote_put__long_and_refused)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     struct pull_batch batch;
 
@@ -216,9 +208,8 @@ static void remote_put__long_and_refused(void **state)
     free(data);
 }
 
-static void remote_get__replies_in_order(void **state)
+FIXTURE_TEST(remote_get__replies_in_order)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
     uint8_t got[1000] = {0};
 
@@ -245,9 +236,8 @@ static void remote_get__replies_in_order(void **state)
     free(data);
 }
 
-static void remote_get__granted_is_pulled(void **state)
+FIXTURE_TEST(remote_get__granted_is_pulled)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint8_t *got = calloc(1, LONG_BYTES);
     const uint32_t name = 0x18003;
@@ -282,9 +272,8 @@ static void remote_get__granted_is_pulled(void **state)
     free(got);
 }
 
-static void remote_get__withdrawn_while_it_is_pulled(void **state)
+FIXTURE_TEST(remote_get__withdrawn_while_it_is_pulled)
 {
-    struct fixture *fixture = *state;
     uint8_t *got = calloc(1, LONG_BYTES);
     uint8_t *data = pattern(SEGMENT);
 
@@ -302,9 +291,8 @@ static void remote_get__withdrawn_while_it_is_pulled(void **state)
     free(data);
 }
 
-static void remote_atomic__operands_and_old_values(void **state)
+FIXTURE_TEST(remote_atomic__operands_and_old_values)
 {
-    struct fixture *fixture = *state;
     const uint32_t operands[3] = {1, 2, 3};
     const uint32_t compares[3] = {4, 5, 6};
     const uint32_t olds[3] = {7, 8, 9};
@@ -338,9 +326,8 @@ static void remote_atomic__operands_and_old_values(void **state)
     assert_memory_equal(results, olds, 12);
 }
 
-static void remote_atomic__without_old_values(void **state)
+FIXTURE_TEST(remote_atomic__without_old_values)
 {
-    struct fixture *fixture = *state;
     const double operand = 1;
     struct beowire_atomic atomic = {
         .operation = BEOWIRE_ATOMIC_SUM, .type = BEOWIRE_DOUBLE, .count = 1, .operand = &operand};
@@ -354,9 +341,8 @@ static void remote_atomic__without_old_values(void **state)
     assert_int_equal(completed(fixture).status, -EOPNOTSUPP);
 }
 
-static void remote_atomic__longer_than_the_peers_frames(void **state)
+FIXTURE_TEST(remote_atomic__longer_than_the_peers_frames)
 {
-    struct fixture *fixture = *state;
     uint8_t *operand = pattern(FRAME_BYTES);
     struct beowire_atomic atomic = {.operation = BEOWIRE_ATOMIC_WRITE,
                                     .type = BEOWIRE_UINT8,
@@ -373,10 +359,9 @@ static void remote_atomic__longer_than_the_peers_frames(void **state)
 }
 
 /** The shortest that both ends can have agreed on. */
-static void remote_atomic__the_largest_count_in_the_shortest_frames(void **state)
+FIXTURE_TEST(remote_atomic__the_largest_count_in_the_shortest_frames)
 {
     static const uint8_t operations[] = {BEOWIRE_ATOMIC_SUM, BEOWIRE_ATOMIC_SWAP_EQUAL};
-    struct fixture *fixture = *state;
     uint8_t *operand = pattern(FRAME_BYTES);
 
     fixture->peers[0].frame_bytes = FRAME_BYTES_MIN + 1 - sizeof(struct frame_data);
@@ -397,9 +382,8 @@ static void remote_atomic__the_largest_count_in_the_shortest_frames(void **state
     free(operand);
 }
 
-static void remote_push__behind_messages_that_wait(void **state)
+FIXTURE_TEST(remote_push__behind_messages_that_wait)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(100);
 
     fixture->peers[0].flow.limit = 0;
@@ -415,9 +399,8 @@ static void remote_push__behind_messages_that_wait(void **state)
     free(data);
 }
 
-static void remote_push__to_a_peer_without_remote_memory(void **state)
+FIXTURE_TEST(remote_push__to_a_peer_without_remote_memory)
 {
-    struct fixture *fixture = *state;
     uint8_t data[8] = {0};
 
     assert_int_equal(remote_get(&fixture->layer, &fixture->peers[2], &there, data, 8, data), 0);
@@ -430,9 +413,8 @@ static void remote_push__to_a_peer_without_remote_memory(void **state)
     assert_int_equal(pushed(fixture, 2), 0);
 }
 
-static void remote_answer__to_what_was_not_asked(void **state)
+FIXTURE_TEST(remote_answer__to_what_was_not_asked)
 {
-    struct fixture *fixture = *state;
     uint8_t data[8] = {0};
 
     assert_int_equal(arrive_grant(fixture, 0, 0x8000, SEGMENT), -EPROTO);
@@ -447,9 +429,8 @@ static void remote_answer__to_what_was_not_asked(void **state)
     assert_true(nothing_completed(fixture));
 }
 
-static void message_peer_failed__ends_every_kind(void **state)
+FIXTURE_TEST(message_peer_failed__ends_every_kind)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     struct beowire_atomic atomic = {
         .operation = BEOWIRE_ATOMIC_READ, .type = BEOWIRE_UINT64, .count = 1, .result = data};
@@ -475,40 +456,11 @@ static void message_peer_failed__ends_every_kind(void **state)
 }
 
 /** Who was never asked for anything has nothing to answer. */
-static void remote_answer__without_the_feature(void **state)
+FIXTURE_TEST(remote_answer__without_the_feature)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(arrive_result(fixture, 3, FRAME_STATUS_OK), 0); /* of an earlier operation */
     fixture->peers[0].remote_memory = false;
     assert_int_equal(arrive_result(fixture, 3, FRAME_STATUS_OK), -EPROTO);
     assert_int_equal(arrive_reply(fixture, 3, 0, "x", 1), -EPROTO);
     assert_int_equal(arrive_grant(fixture, 3, 0x8000, SEGMENT), -EPROTO);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(remote_answer__without_the_feature),
-        FIXTURE_TEST(remote_put__short_in_as_many_frames_as_it_takes),
-        FIXTURE_TEST(remote_put__result_before_the_acknowledgement),
-        FIXTURE_TEST(remote_put__injected_is_copied),
-        FIXTURE_TEST(remote_put__injected_in_several_frames),
-        FIXTURE_TEST(remote_put__empty),
-        FIXTURE_TEST(remote_put__long_is_offered_and_pulled),
-        FIXTURE_TEST(remote_put__long_and_refused),
-        FIXTURE_TEST(remote_get__replies_in_order),
-        FIXTURE_TEST(remote_get__granted_is_pulled),
-        FIXTURE_TEST(remote_get__withdrawn_while_it_is_pulled),
-        FIXTURE_TEST(remote_atomic__operands_and_old_values),
-        FIXTURE_TEST(remote_atomic__without_old_values),
-        FIXTURE_TEST(remote_atomic__longer_than_the_peers_frames),
-        FIXTURE_TEST(remote_atomic__the_largest_count_in_the_shortest_frames),
-        FIXTURE_TEST(remote_push__behind_messages_that_wait),
-        FIXTURE_TEST(remote_push__to_a_peer_without_remote_memory),
-        FIXTURE_TEST(remote_answer__to_what_was_not_asked),
-        FIXTURE_TEST(message_peer_failed__ends_every_kind),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ static unsigned drain(struct fixture *fixture, unsigned from)
     return count;
 }
 
-static void reorder_take__in_order_whatever_the_order_of_arrival(void **state)
+FIXTURE_TEST(reorder_take__in_order_whatever_the_order_of_arrival)
 {
-    struct fixture *fixture = *state;
     static const uint32_t orders[][5] = {
         {1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}, {3, 1, 5, 2, 4}, {2, 4, 1, 3, 5}};
 
@@ -64,10 +63,8 @@ static void reorder_take__in_order_whatever_the_order_of_arrival(void **state)
     }
 }
 
-static void reorder_take__stops_at_the_next_gap(void **state)
+FIXTURE_TEST(reorder_take__stops_at_the_next_gap)
 {
-    struct fixture *fixture = *state;
-
     arrive_early(fixture, 0, 1, 'a');
     arrive_early(fixture, 0, 3, 'c');
     assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "0", 1), 0);
@@ -79,9 +76,8 @@ static void reorder_take__stops_at_the_next_gap(void **state)
     assert_int_equal(drain(fixture, 0), 2);
 }
 
-static void reorder_keep__payload_that_lies_elsewhere(void **state)
+FIXTURE_TEST(reorder_keep__payload_that_lies_elsewhere)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint8_t head[sizeof(struct frame_header) + sizeof(struct frame_eager)] = {0};
     const uint8_t payload[] = "abcdefg";
@@ -105,9 +101,8 @@ static void reorder_keep__payload_that_lies_elsewhere(void **state)
     assert_memory_equal(buffer, payload, sizeof payload);
 }
 
-static void reorder_keep__across_the_wrap(void **state)
+FIXTURE_TEST(reorder_keep__across_the_wrap)
 {
-    struct fixture *fixture = *state;
     struct flow *flow = &fixture->peers[0].flow;
 
     flow->expected = flow->seen = 0xFFFFFFFE;
@@ -121,9 +116,8 @@ static void reorder_keep__across_the_wrap(void **state)
 
 /** The worst that a peer can do: use all its credit and never fill the first gap; and then to have
  *  everything kept on, since nobody receives. */
-static void reorder_keep__all_of_the_credit(void **state)
+FIXTURE_TEST(reorder_keep__all_of_the_credit)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint32_t before = free_chunks(fixture);
     uint32_t granted = peer->flow.granted;
@@ -141,9 +135,8 @@ static void reorder_keep__all_of_the_credit(void **state)
 }
 
 /** Every reserved chunk of the layer is in use when a kept frame has to be kept on. */
-static void reorder_take__with_no_chunk_to_spare_but_one(void **state)
+FIXTURE_TEST(reorder_take__with_no_chunk_to_spare_but_one)
 {
-    struct fixture *fixture = *state;
     struct chunk *taken = NULL;
     struct chunk *chunk;
 
@@ -161,9 +154,8 @@ static void reorder_take__with_no_chunk_to_spare_but_one(void **state)
     assert_int_equal(free_chunks(fixture), 1);
 }
 
-static void reorder_drop__when_the_peer_fails(void **state)
+FIXTURE_TEST(reorder_drop__when_the_peer_fails)
 {
-    struct fixture *fixture = *state;
     uint32_t before = free_chunks(fixture);
     uint32_t shared = fixture->layer.chunks_shared;
 
@@ -175,19 +167,4 @@ static void reorder_drop__when_the_peer_fails(void **state)
     assert_int_equal(free_chunks(fixture), before);
     assert_int_equal(fixture->peers[0].chunks, 0);
     assert_true(fixture->layer.chunks_shared > shared);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(reorder_take__in_order_whatever_the_order_of_arrival),
-        FIXTURE_TEST(reorder_take__stops_at_the_next_gap),
-        FIXTURE_TEST(reorder_keep__across_the_wrap),
-        FIXTURE_TEST(reorder_keep__payload_that_lies_elsewhere),
-        FIXTURE_TEST(reorder_keep__all_of_the_credit),
-        FIXTURE_TEST(reorder_take__with_no_chunk_to_spare_but_one),
-        FIXTURE_TEST(reorder_drop__when_the_peer_fails),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

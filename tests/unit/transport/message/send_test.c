@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
-static void message_send__one_frame_is_copied_and_done_at_once(void **state)
+FIXTURE_TEST(message_send__one_frame_is_copied_and_done_at_once)
 {
-    struct fixture *fixture = *state;
     const uint64_t sizes[] = {0, 1, FRAME_POOL_SLIM_BYTES - 46, FRAME_POOL_SLIM_BYTES - 45,
                               EAGER_ROOM};
 
@@ -28,9 +27,8 @@ static void message_send__one_frame_is_copied_and_done_at_once(void **state)
     assert_true(nothing_completed(fixture));
 }
 
-static void message_send__one_byte_more_takes_two_frames(void **state)
+FIXTURE_TEST(message_send__one_byte_more_takes_two_frames)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_ROOM + 1);
 
     assert_int_equal(
@@ -50,9 +48,8 @@ static void message_send__one_byte_more_takes_two_frames(void **state)
     free(data);
 }
 
-static void message_send__referred_data_is_to_be_acknowledged_at_once(void **state)
+FIXTURE_TEST(message_send__referred_data_is_to_be_acknowledged_at_once)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_ROOM + 1);
 
     use_up_copies(fixture);
@@ -65,9 +62,8 @@ static void message_send__referred_data_is_to_be_acknowledged_at_once(void **sta
     free(data);
 }
 
-static void message_send__up_to_the_eager_limit_goes_unasked(void **state)
+FIXTURE_TEST(message_send__up_to_the_eager_limit_goes_unasked)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_BYTES);
     uint64_t bytes = 0;
 
@@ -82,9 +78,8 @@ static void message_send__up_to_the_eager_limit_goes_unasked(void **state)
     free(data);
 }
 
-static void message_send__above_it_is_announced(void **state)
+FIXTURE_TEST(message_send__above_it_is_announced)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_BYTES + 1);
 
     assert_int_equal(
@@ -103,9 +98,8 @@ static void message_send__above_it_is_announced(void **state)
     free(data);
 }
 
-static void message_send__less_is_announced_while_more_is_under_way(void **state)
+FIXTURE_TEST(message_send__less_is_announced_while_more_is_under_way)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(MESSAGE_EAGER_BUSY_BYTES_MAX + 1);
 
     fixture->layer.limits.eager_bytes = 2 * MESSAGE_EAGER_BUSY_BYTES_MAX;
@@ -132,9 +126,8 @@ static void message_send__less_is_announced_while_more_is_under_way(void **state
     free(data);
 }
 
-static void message_send__what_the_peer_has_no_room_for_is_announced(void **state)
+FIXTURE_TEST(message_send__what_the_peer_has_no_room_for_is_announced)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(3 * EAGER_ROOM + 1);
 
     fixture->peers[0].flow.limit = 3;
@@ -149,9 +142,8 @@ static void message_send__what_the_peer_has_no_room_for_is_announced(void **stat
     free(data);
 }
 
-static void message_send__what_takes_more_frames_than_configured_is_announced(void **state)
+FIXTURE_TEST(message_send__what_takes_more_frames_than_configured_is_announced)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(3 * EAGER_ROOM + 1);
 
     for (unsigned i = 0; i < 2; i++) {
@@ -165,9 +157,8 @@ static void message_send__what_takes_more_frames_than_configured_is_announced(vo
     free(data);
 }
 
-static void message_send__less_is_announced_to_who_can_read_our_memory(void **state)
+FIXTURE_TEST(message_send__less_is_announced_to_who_can_read_our_memory)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(MESSAGE_EAGER_SHARED_BYTES_MAX + 1);
     const uint64_t sizes[] = {MESSAGE_EAGER_SHARED_BYTES_MAX, MESSAGE_EAGER_SHARED_BYTES_MAX + 1};
 
@@ -191,9 +182,8 @@ static void message_send__less_is_announced_to_who_can_read_our_memory(void **st
     free(data);
 }
 
-static void message_send__first_frames_in_order_of_sends(void **state)
+FIXTURE_TEST(message_send__first_frames_in_order_of_sends)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_BYTES + 1);
     const uint64_t sizes[] = {1000, EAGER_BYTES + 1, 1, 2000};
     uint64_t tag = 0;
@@ -214,9 +204,8 @@ static void message_send__first_frames_in_order_of_sends(void **state)
     free(data);
 }
 
-static void message_send__waits_for_room_in_the_window(void **state)
+FIXTURE_TEST(message_send__waits_for_room_in_the_window)
 {
-    struct fixture *fixture = *state;
     uint32_t injected = 0;
 
     while (message_inject(&fixture->layer, &fixture->peers[0], 1, 0, "x", 1) == 0) {
@@ -232,10 +221,8 @@ static void message_send__waits_for_room_in_the_window(void **state)
     assert_false(message_has_work(&fixture->peers[0]));
 }
 
-static void message_send__before_the_connection_is_open(void **state)
+FIXTURE_TEST(message_send__before_the_connection_is_open)
 {
-    struct fixture *fixture = *state;
-
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[2], 2, 0, "y", 1, NULL), 0);
     assert_true(nothing_completed(fixture));
     assert_true(message_has_work(&fixture->peers[2]));
@@ -245,9 +232,8 @@ static void message_send__before_the_connection_is_open(void **state)
     assert_int_equal(pushed(fixture, 2), 1);
 }
 
-static void message_send__bad_arguments(void **state)
+FIXTURE_TEST(message_send__bad_arguments)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
 
     assert_int_equal(message_send(&fixture->layer, peer, 1, 0, NULL, 1, NULL), -EINVAL);
@@ -260,9 +246,8 @@ static void message_send__bad_arguments(void **state)
     assert_int_equal(message_inject(&fixture->layer, peer, 1, 0, "x", 1), -ETIMEDOUT);
 }
 
-static void message_send__without_a_free_copy_refers_to_the_data(void **state)
+FIXTURE_TEST(message_send__without_a_free_copy_refers_to_the_data)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_ROOM);
 
     use_up_copies(fixture);
@@ -276,9 +261,8 @@ static void message_send__without_a_free_copy_refers_to_the_data(void **state)
     free(data);
 }
 
-static void message_send__without_any_free_frame_waits(void **state)
+FIXTURE_TEST(message_send__without_any_free_frame_waits)
 {
-    struct fixture *fixture = *state;
     struct frame_pool *pool = &fixture->layer.frames;
     struct flow_frame *last = NULL;
     struct flow_frame *frame;
@@ -313,9 +297,8 @@ static bool asks_for_acknowledgement(const struct fixture *fixture, uint32_t ind
     return (pushed_frame(fixture, 0, index).flags & FRAME_ACK_REQUEST) != 0;
 }
 
-static void message_send_confirmed__one_frame_has_to_be_acknowledged(void **state)
+FIXTURE_TEST(message_send_confirmed__one_frame_has_to_be_acknowledged)
 {
-    struct fixture *fixture = *state;
     const uint64_t sizes[] = {0, 1, FRAME_POOL_SLIM_BYTES - 45, EAGER_ROOM};
 
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -336,9 +319,8 @@ static void message_send_confirmed__one_frame_has_to_be_acknowledged(void **stat
     }
 }
 
-static void message_send_confirmed__several_frames_have_to_be_acknowledged(void **state)
+FIXTURE_TEST(message_send_confirmed__several_frames_have_to_be_acknowledged)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_ROOM + FRAGMENT_ROOM + 5);
 
     send_confirmed(fixture, 0, data, EAGER_ROOM + FRAGMENT_ROOM + 5);
@@ -354,9 +336,8 @@ static void message_send_confirmed__several_frames_have_to_be_acknowledged(void 
     free(data);
 }
 
-static void message_send_confirmed__an_announced_one_is_done_when_the_peer_has_it(void **state)
+FIXTURE_TEST(message_send_confirmed__an_announced_one_is_done_when_the_peer_has_it)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
     send_confirmed(fixture, 0, data, LONG_BYTES);
@@ -370,9 +351,8 @@ static void message_send_confirmed__an_announced_one_is_done_when_the_peer_has_i
     free(data);
 }
 
-static void message_send_confirmed__without_a_free_copy(void **state)
+FIXTURE_TEST(message_send_confirmed__without_a_free_copy)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_ROOM);
 
     use_up_copies(fixture);
@@ -383,10 +363,8 @@ static void message_send_confirmed__without_a_free_copy(void **state)
     free(data);
 }
 
-static void message_send_confirmed__before_the_connection_is_open(void **state)
+FIXTURE_TEST(message_send_confirmed__before_the_connection_is_open)
 {
-    struct fixture *fixture = *state;
-
     send_confirmed(fixture, 2, NULL, 0);
     make_ready(fixture, 2);
     message_pump(&fixture->layer, &fixture->peers[2]);
@@ -396,9 +374,8 @@ static void message_send_confirmed__before_the_connection_is_open(void **state)
 }
 
 /** Whatever of it is acknowledged by then. */
-static void message_send_confirmed__the_peer_fails_before(void **state)
+FIXTURE_TEST(message_send_confirmed__the_peer_fails_before)
 {
-    struct fixture *fixture = *state;
     const uint64_t sizes[] = {0, 8, EAGER_ROOM + 1, LONG_BYTES};
     uint8_t *data = pattern(LONG_BYTES);
 
@@ -425,10 +402,8 @@ static void message_send_confirmed__the_peer_fails_before(void **state)
     free(data);
 }
 
-static void
-message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry(void **state)
+FIXTURE_TEST(message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry)
 {
-    struct fixture *fixture = *state;
     const uint64_t longest = (uint64_t)CONVOY_CUT_LONG_FRAMES * FRAGMENT_ROOM;
     uint8_t *data = pattern(longest);
 
@@ -463,9 +438,8 @@ message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carr
 
 /** Where bursts go in trains, the frames of a message are as long as one another but for the last,
  *  which is shorter by less than there are frames. */
-static void message_send__where_trains_go_frames_have_one_length(void **state)
+FIXTURE_TEST(message_send__where_trains_go_frames_have_one_length)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(5 * FRAGMENT_ROOM);
 
     fixture->peers[0].trains = true;
@@ -492,9 +466,8 @@ static void message_send__where_trains_go_frames_have_one_length(void **state)
     free(data);
 }
 
-static void message_send__long_says_how_it_is_cut_and_what_comes_unasked(void **state)
+FIXTURE_TEST(message_send__long_says_how_it_is_cut_and_what_comes_unasked)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = UINT64_C(64) * SEGMENT * PULL_UNASKED_BLOCKS + 1;
     uint8_t *data = pattern(bytes);
 
@@ -508,9 +481,8 @@ static void message_send__long_says_how_it_is_cut_and_what_comes_unasked(void **
     free(data);
 }
 
-static void message_send__nothing_comes_unasked_without_a_lane(void **state)
+FIXTURE_TEST(message_send__nothing_comes_unasked_without_a_lane)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
     fixture->peers[0].bulk_lanes = 0;
@@ -524,9 +496,8 @@ static void message_send__nothing_comes_unasked_without_a_lane(void **state)
     free(data);
 }
 
-static void message_send__names_of_long_messages_differ(void **state)
+FIXTURE_TEST(message_send__names_of_long_messages_differ)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint32_t names[50];
 
@@ -541,9 +512,8 @@ static void message_send__names_of_long_messages_differ(void **state)
     free(data);
 }
 
-static void message_pump__done_goes_before_what_is_queued(void **state)
+FIXTURE_TEST(message_pump__done_goes_before_what_is_queued)
 {
-    struct fixture *fixture = *state;
     uint8_t buffer[1];
 
     while (message_inject(&fixture->layer, &fixture->peers[0], 1, 0, "x", 1) == 0) {
@@ -560,9 +530,8 @@ static void message_pump__done_goes_before_what_is_queued(void **state)
     assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_EAGER);
 }
 
-static void message_send__unasked_only_what_the_peer_will_pull_at_once(void **state)
+FIXTURE_TEST(message_send__unasked_only_what_the_peer_will_pull_at_once)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint64_t *blocks = &fixture->layer.counters.data_unasked;
     uint32_t first = 0;
@@ -586,9 +555,8 @@ static void message_send__unasked_only_what_the_peer_will_pull_at_once(void **st
 }
 
 /** There are numbers for 2^32 segments. */
-static void message_send__longer_than_segments_have_numbers(void **state)
+FIXTURE_TEST(message_send__longer_than_segments_have_numbers)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     const uint64_t most = UINT64_C(200) << 32;
     static const uint8_t data[1];
@@ -604,9 +572,8 @@ static void message_send__longer_than_segments_have_numbers(void **state)
     assert_true(nothing_completed(fixture));
 }
 
-static void message_send_matched__when_a_receive_has_it(void **state)
+FIXTURE_TEST(message_send_matched__when_a_receive_has_it)
 {
-    struct fixture *fixture = *state;
     const uint64_t sizes[] = {0, 1, BUNDLE_BYTES_MAX, EAGER_ROOM, EAGER_BYTES, LONG_BYTES};
     struct message_peer *peer = &fixture->peers[0];
     uint8_t *data = pattern(LONG_BYTES);
@@ -628,43 +595,4 @@ static void message_send_matched__when_a_receive_has_it(void **state)
         assert_int_equal(done.status, 0);
     }
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(message_send__unasked_only_what_the_peer_will_pull_at_once),
-        FIXTURE_TEST(message_send__one_frame_is_copied_and_done_at_once),
-        FIXTURE_TEST(message_send__one_byte_more_takes_two_frames),
-        FIXTURE_TEST(message_send__referred_data_is_to_be_acknowledged_at_once),
-        FIXTURE_TEST(message_send__up_to_the_eager_limit_goes_unasked),
-        FIXTURE_TEST(message_send__above_it_is_announced),
-        FIXTURE_TEST(message_send__less_is_announced_to_who_can_read_our_memory),
-        FIXTURE_TEST(message_send__less_is_announced_while_more_is_under_way),
-        FIXTURE_TEST(message_send__what_the_peer_has_no_room_for_is_announced),
-        FIXTURE_TEST(message_send__what_takes_more_frames_than_configured_is_announced),
-        FIXTURE_TEST(message_send__first_frames_in_order_of_sends),
-        FIXTURE_TEST(message_send__waits_for_room_in_the_window),
-        FIXTURE_TEST(message_send__before_the_connection_is_open),
-        FIXTURE_TEST(message_send__bad_arguments),
-        FIXTURE_TEST(message_send__without_a_free_copy_refers_to_the_data),
-        FIXTURE_TEST(message_send__without_any_free_frame_waits),
-        FIXTURE_TEST(message_send_confirmed__one_frame_has_to_be_acknowledged),
-        FIXTURE_TEST(message_send_confirmed__several_frames_have_to_be_acknowledged),
-        FIXTURE_TEST(message_send_confirmed__an_announced_one_is_done_when_the_peer_has_it),
-        FIXTURE_TEST(message_send_confirmed__without_a_free_copy),
-        FIXTURE_TEST(message_send_confirmed__before_the_connection_is_open),
-        FIXTURE_TEST(message_send_confirmed__the_peer_fails_before),
-        FIXTURE_TEST(
-            message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry),
-        FIXTURE_TEST(message_send__where_trains_go_frames_have_one_length),
-        FIXTURE_TEST(message_send__long_says_how_it_is_cut_and_what_comes_unasked),
-        FIXTURE_TEST(message_send__nothing_comes_unasked_without_a_lane),
-        FIXTURE_TEST(message_send__names_of_long_messages_differ),
-        FIXTURE_TEST(message_pump__done_goes_before_what_is_queued),
-        FIXTURE_TEST(message_send__longer_than_segments_have_numbers),
-        FIXTURE_TEST(message_send_matched__when_a_receive_has_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,9 +62,8 @@ static uint32_t frames_of(const struct pull_batch *batch)
 }
 
 /** What is asked for may be longer than a block: no more than one is sent at once. */
-static void serve_next__never_more_than_a_block(void **state)
+FIXTURE_TEST(serve_next__never_more_than_a_block)
 {
-    struct fixture *fixture = *state;
     const uint16_t segment_bytes = 9000;
     const uint64_t block = (uint64_t)pull_block_segments(segment_bytes) * segment_bytes;
     uint8_t *data = pattern(64 * (uint64_t)segment_bytes);
@@ -84,9 +83,8 @@ static void serve_next__never_more_than_a_block(void **state)
     free(data);
 }
 
-static void serve_pull__whole_blocks_after_the_first(void **state)
+FIXTURE_TEST(serve_pull__whole_blocks_after_the_first)
 {
-    struct fixture *fixture = *state;
     const uint64_t block = pull_block_segments(SEGMENT) * SEGMENT;
     const uint64_t bytes = 5 * block + 2 * SEGMENT + 7;
     uint8_t *data = pattern(bytes);
@@ -119,9 +117,8 @@ static void serve_pull__whole_blocks_after_the_first(void **state)
     free(data);
 }
 
-static void serve_pull__runs_of_what_is_wanted(void **state)
+FIXTURE_TEST(serve_pull__runs_of_what_is_wanted)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(100 * SEGMENT);
     uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
 
@@ -148,9 +145,8 @@ static void serve_pull__runs_of_what_is_wanted(void **state)
     free(data);
 }
 
-static void serve_pull__all_64_and_the_short_last_one(void **state)
+FIXTURE_TEST(serve_pull__all_64_and_the_short_last_one)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = 100 * SEGMENT + 7;
     uint8_t *data = pattern(bytes);
     uint32_t name = announce_quietly(fixture, 0, data, bytes);
@@ -167,9 +163,8 @@ static void serve_pull__all_64_and_the_short_last_one(void **state)
     free(data);
 }
 
-static void serve_pull__segments_that_are_not_there(void **state)
+FIXTURE_TEST(serve_pull__segments_that_are_not_there)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = 100 * SEGMENT + 7;
     uint8_t *data = pattern(bytes);
     uint32_t name = announce_quietly(fixture, 0, data, bytes);
@@ -186,9 +181,8 @@ static void serve_pull__segments_that_are_not_there(void **state)
     free(data);
 }
 
-static void serve_pull__of_what_was_not_announced(void **state)
+FIXTURE_TEST(serve_pull__of_what_was_not_announced)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint32_t name = announce_quietly(fixture, 0, data, LONG_BYTES);
 
@@ -206,9 +200,8 @@ static void serve_pull__of_what_was_not_announced(void **state)
     free(data);
 }
 
-static void serve_pull__over_lanes_that_do_not_exist(void **state)
+FIXTURE_TEST(serve_pull__over_lanes_that_do_not_exist)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint32_t name = announce_quietly(fixture, 0, data, LONG_BYTES);
 
@@ -217,9 +210,8 @@ static void serve_pull__over_lanes_that_do_not_exist(void **state)
     free(data);
 }
 
-static void serve_pull__over_a_lane_that_does_not_reach_the_peer(void **state)
+FIXTURE_TEST(serve_pull__over_a_lane_that_does_not_reach_the_peer)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
     uint32_t name = announce_quietly(fixture, 0, data, LONG_BYTES);
 
@@ -235,9 +227,8 @@ static void serve_pull__over_a_lane_that_does_not_reach_the_peer(void **state)
     free(data);
 }
 
-static void serve_pull__asked_twice_is_sent_once(void **state)
+FIXTURE_TEST(serve_pull__asked_twice_is_sent_once)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(100 * SEGMENT);
     uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
 
@@ -254,9 +245,8 @@ static void serve_pull__asked_twice_is_sent_once(void **state)
     free(data);
 }
 
-static void serve_next__a_small_end_is_not_sent_alone(void **state)
+FIXTURE_TEST(serve_next__a_small_end_is_not_sent_alone)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = 69 * SEGMENT + 7;
     uint8_t *data = pattern(bytes);
     uint32_t name = announce_quietly(fixture, 0, data, bytes);
@@ -281,9 +271,8 @@ static void serve_next__a_small_end_is_not_sent_alone(void **state)
     free(data);
 }
 
-static void serve_next__only_what_follows_goes_together(void **state)
+FIXTURE_TEST(serve_next__only_what_follows_goes_together)
 {
-    struct fixture *fixture = *state;
     const uint64_t bytes = 70 * SEGMENT;
     uint8_t *data = pattern(bytes);
     uint32_t name = announce_quietly(fixture, 0, data, bytes);
@@ -313,9 +302,8 @@ static void serve_next__only_what_follows_goes_together(void **state)
     free(data);
 }
 
-static void serve_next__a_busy_lane_does_not_hold_up_another(void **state)
+FIXTURE_TEST(serve_next__a_busy_lane_does_not_hold_up_another)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(100 * SEGMENT);
     uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
 
@@ -335,9 +323,8 @@ static void serve_next__a_busy_lane_does_not_hold_up_another(void **state)
     free(data);
 }
 
-static void serve_next__nothing_of_a_message_that_has_ended(void **state)
+FIXTURE_TEST(serve_next__nothing_of_a_message_that_has_ended)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(100 * SEGMENT);
     uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
 
@@ -352,9 +339,8 @@ static void serve_next__nothing_of_a_message_that_has_ended(void **state)
     free(data);
 }
 
-static void serve_next__what_was_announced_is_sent_unasked(void **state)
+FIXTURE_TEST(serve_next__what_was_announced_is_sent_unasked)
 {
-    struct fixture *fixture = *state;
     const uint64_t block = 64 * SEGMENT;
     uint8_t *data = pattern(3 * block);
 
@@ -370,9 +356,8 @@ static void serve_next__what_was_announced_is_sent_unasked(void **state)
     free(data);
 }
 
-static void serve_pull__what_was_wasted_teaches_not_to_send_unasked(void **state)
+FIXTURE_TEST(serve_pull__what_was_wasted_teaches_not_to_send_unasked)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint8_t *data = pattern(LONG_BYTES);
     unsigned unasked = 0;
@@ -397,9 +382,8 @@ static void serve_pull__what_was_wasted_teaches_not_to_send_unasked(void **state
     free(data);
 }
 
-static void serve_pull__a_wasted_message_counts_once(void **state)
+FIXTURE_TEST(serve_pull__a_wasted_message_counts_once)
 {
-    struct fixture *fixture = *state;
     struct message_peer *peer = &fixture->peers[0];
     uint8_t *data = pattern(2 * 64 * SEGMENT);
 
@@ -413,9 +397,8 @@ static void serve_pull__a_wasted_message_counts_once(void **state)
     free(data);
 }
 
-static void serve_pull__one_peer_does_not_take_all_the_memory(void **state)
+FIXTURE_TEST(serve_pull__one_peer_does_not_take_all_the_memory)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(100000 * SEGMENT / 64);
     uint64_t bytes = 100000 * SEGMENT / 64;
     uint32_t name = announce_quietly(fixture, 0, data, bytes);
@@ -434,9 +417,8 @@ static void serve_pull__one_peer_does_not_take_all_the_memory(void **state)
     free(data);
 }
 
-static void serve_forget__only_the_failed_peer_s(void **state)
+FIXTURE_TEST(serve_forget__only_the_failed_peer_s)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(100 * SEGMENT);
     uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
     uint32_t other = announce_quietly(fixture, 1, data, 100 * SEGMENT);
@@ -457,30 +439,4 @@ static void serve_forget__only_the_failed_peer_s(void **state)
     }
     assert_true(nothing_next(fixture));
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(serve_pull__whole_blocks_after_the_first),
-        FIXTURE_TEST(serve_next__never_more_than_a_block),
-        FIXTURE_TEST(serve_pull__runs_of_what_is_wanted),
-        FIXTURE_TEST(serve_pull__all_64_and_the_short_last_one),
-        FIXTURE_TEST(serve_pull__segments_that_are_not_there),
-        FIXTURE_TEST(serve_pull__of_what_was_not_announced),
-        FIXTURE_TEST(serve_pull__over_lanes_that_do_not_exist),
-        FIXTURE_TEST(serve_pull__over_a_lane_that_does_not_reach_the_peer),
-        FIXTURE_TEST(serve_pull__asked_twice_is_sent_once),
-        FIXTURE_TEST(serve_next__a_small_end_is_not_sent_alone),
-        FIXTURE_TEST(serve_next__only_what_follows_goes_together),
-        FIXTURE_TEST(serve_next__a_busy_lane_does_not_hold_up_another),
-        FIXTURE_TEST(serve_next__nothing_of_a_message_that_has_ended),
-        FIXTURE_TEST(serve_next__what_was_announced_is_sent_unasked),
-        FIXTURE_TEST(serve_pull__what_was_wasted_teaches_not_to_send_unasked),
-        FIXTURE_TEST(serve_pull__a_wasted_message_counts_once),
-        FIXTURE_TEST(serve_pull__one_peer_does_not_take_all_the_memory),
-        FIXTURE_TEST(serve_forget__only_the_failed_peer_s),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

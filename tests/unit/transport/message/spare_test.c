@@ -27,10 +27,8 @@ static void give_credit(struct fixture *fixture, unsigned to)
     message_pump(&fixture->layer, &fixture->peers[to]);
 }
 
-static void spare_take__only_if_the_layer_grows(void **state)
+FIXTURE_TEST(spare_take__only_if_the_layer_grows)
 {
-    struct fixture *fixture = *state;
-
     assert_null(spare_take(&fixture->layer));
     fixture->layer.grows = true;
     struct operation *first = spare_take(&fixture->layer);
@@ -46,9 +44,8 @@ static void spare_take__only_if_the_layer_grows(void **state)
     assert_ptr_equal(spare_take(&fixture->layer), first);
 }
 
-static void spare_add_chunks__only_if_the_layer_grows(void **state)
+FIXTURE_TEST(spare_add_chunks__only_if_the_layer_grows)
 {
-    struct fixture *fixture = *state;
     struct message_layer *layer = &fixture->layer;
     uint32_t shared = layer->chunks_shared;
 
@@ -62,9 +59,8 @@ static void spare_add_chunks__only_if_the_layer_grows(void **state)
     assert_int_equal(free_chunks(fixture), layer->chunk_count + layer->chunks_added);
 }
 
-static void spare_inbound__each_once(void **state)
+FIXTURE_TEST(spare_inbound__each_once)
 {
-    struct fixture *fixture = *state;
     struct message_layer *layer = &fixture->layer;
 
     layer->grows = true;
@@ -78,9 +74,8 @@ static void spare_inbound__each_once(void **state)
                          first + (size_t)MESSAGE_CHUNKS * BUNDLE_MESSAGES_MAX);
 }
 
-static void message_send__more_than_have_names(void **state)
+FIXTURE_TEST(message_send__more_than_have_names)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(EAGER_ROOM + 100);
 
     queue_sends(fixture, 0, MORE, data, EAGER_ROOM + 100);
@@ -96,9 +91,8 @@ static void message_send__more_than_have_names(void **state)
     free(data);
 }
 
-static void message_send__more_long_ones_than_have_names(void **state)
+FIXTURE_TEST(message_send__more_long_ones_than_have_names)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
     queue_sends(fixture, 0, MORE, data, LONG_BYTES);
@@ -119,9 +113,8 @@ static void message_send__more_long_ones_than_have_names(void **state)
 }
 
 /** All names are those of sends to a peer that takes none: another need not wait for them. */
-static void spare_name__changes_places_with_one_that_waits(void **state)
+FIXTURE_TEST(spare_name__changes_places_with_one_that_waits)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
     queue_sends(fixture, 0, OPERATIONS, data, LONG_BYTES);
@@ -141,9 +134,8 @@ static void spare_name__changes_places_with_one_that_waits(void **state)
     free(data);
 }
 
-static void message_receive__more_than_were_ordered(void **state)
+FIXTURE_TEST(message_receive__more_than_were_ordered)
 {
-    struct fixture *fixture = *state;
     uint8_t buffers[MORE];
     uint8_t *data = pattern(LONG_BYTES);
 
@@ -164,9 +156,8 @@ static void message_receive__more_than_were_ordered(void **state)
     free(data);
 }
 
-static void message_peer_failed__with_spare_sends(void **state)
+FIXTURE_TEST(message_peer_failed__with_spare_sends)
 {
-    struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
     queue_sends(fixture, 0, MORE, data, 1);
@@ -176,20 +167,4 @@ static void message_peer_failed__with_spare_sends(void **state)
     }
     assert_true(nothing_completed(fixture));
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(spare_take__only_if_the_layer_grows),
-        FIXTURE_TEST(spare_add_chunks__only_if_the_layer_grows),
-        FIXTURE_TEST(spare_inbound__each_once),
-        FIXTURE_TEST(message_send__more_than_have_names),
-        FIXTURE_TEST(message_send__more_long_ones_than_have_names),
-        FIXTURE_TEST(spare_name__changes_places_with_one_that_waits),
-        FIXTURE_TEST(message_receive__more_than_were_ordered),
-        FIXTURE_TEST(message_peer_failed__with_spare_sends),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
