@@ -63,7 +63,9 @@ cp "$shared"/alice/.ssh/* "$own/root/.ssh"
 FIREWALL = (
     "add table inet filter; add chain inet filter input"
     " { type filter hook input priority 0; policy drop; };"
-    " add rule inet filter input iif lo accept; add rule inet filter input ip protocol tcp accept"
+    " add rule inet filter input iif lo accept; add rule inet filter input ip protocol tcp accept;"
+    # Open MPI 5 prefers IPv6, which needs ICMPv6 to find neighbours.
+    " add rule inet filter input ip6 nexthdr { tcp, icmpv6 } accept"
 )
 
 _SSHD = """
