@@ -6,6 +6,7 @@ evaluator/beowire/isolated.py benchmarks.document DIR...` makes it of what sever
 where a benchmark is in more than one, of the last.
 """
 
+import itertools
 import json
 import re
 import sys
@@ -95,10 +96,10 @@ def _table(asked: str, figures: Sequence[_Json], all_figures: Sequence[_Json]) -
     """Figures of which the same was asked. What they have in common is in the head."""
     ratios = {_ratio(one) for one in figures}
     what = ratios.pop() if len(ratios) == 1 else ""
-    names = [_case(one) if what else one["figure"] for one in figures]
+    names, common = _without_common_end([_case(one) if what else one["figure"] for one in figures])
     head, values = _values(figures)
     columns = [
-        [what, *names],
+        [", ".join(filter(None, (common, what))), *names],
         [
             f"asked: {asked}" if asked else "measured",
             *(_compared(one, all_figures) for one in figures),
@@ -110,6 +111,18 @@ def _table(asked: str, figures: Sequence[_Json], all_figures: Sequence[_Json]) -
         for cells in zip(*columns, strict=True)
     ]
     return [lines[0], "|" + "---|" * len(columns), *lines[1:]]
+
+
+def _without_common_end(names: Sequence[str]) -> tuple[list[str], str]:
+    """Names without the words with which all of them end, and these words."""
+    words = [name.split(" ") for name in names]
+    count = 0
+    while len(names) > 1 and all(len(one) > count + 1 for one in words):
+        if len({one[-count - 1] for one in words}) > 1:
+            break
+        count += 1
+    keep = [" ".join(one[: len(one) - count]).removesuffix(",") for one in words]
+    return keep, " ".join(words[0][len(words[0]) - count :])
 
 
 def _compared(figure: _Json, all_figures: Sequence[_Json]) -> str:
@@ -137,8 +150,17 @@ def _values(figures: Sequence[_Json]) -> tuple[str, list[str]]:
         pairs = [[one.groups() for one in row if one is not None] for row in found]
         heads = {", ".join(name for name, _ in row) for row in pairs}
         if len(heads) == 1:
-            return heads.pop() + first, [", ".join(value for _, value in row) for row in pairs]
+            return heads.pop() + first, [_listed([value for _, value in row]) for row in pairs]
     return "values" + first, texts
+
+
+def _listed(values: Sequence[str]) -> str:
+    """`2.40 µs; 1.52, 1.61 ms` of `2.40 µs`, `1.52 ms` and `1.61 ms`."""
+    runs = [
+        (unit, [value.partition(" ")[0] for value in run])
+        for unit, run in itertools.groupby(values, lambda value: value.partition(" ")[2])
+    ]
+    return "; ".join(f"{', '.join(numbers)} {unit}" for unit, numbers in runs)
 
 
 def _says(name: str, start: str) -> bool:
