@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from system.test_dissector import SAMPLES, TYPES, captured_exchange
-from system.wireshark import PATIENCE_S, WRONG, fields_of, samples, tshark
+from system.test_dissector import SAMPLES, captured_exchange
+from system.wireshark import PATIENCE_S, TYPES, WRONG, fields_of, samples, tshark
 
 #: The types that have none, and those that have one, in the order of the capture of samples.
 PROVEN = {1, 2}

@@ -32,7 +32,7 @@ FRAMES_INFO = [
     f"PUT 815 > 4711 seq=1000 ack=2000 {PUT_INFO} (first of 3 frames)",
     f"PUT 815 > 4711 seq=1000 ack=2000 {PUT_INFO}",
     f"PUT 815 > 4711 seq=1001 ack=2000 {PUT_INFO}",
-    "DONE 815 > 4711 seq=1002 ack=2000 message=0x50006",
+    "DONE 815 > 4711 seq=1002 ack=2000 message=0x4030201",
 ]
 EAGER_INFO = "EAGER 815 > 4711 seq=1000 ack=2000 tag=0x123456789abcdef0 length=3000"
 FRAGMENT_INFO = "FRAGMENT > 4711 seq=1001 message=0x9 offset=5 length=51"
@@ -145,10 +145,10 @@ def test_dissector__shows_each_field_of_cut_frames(tmp_path: Path) -> None:
         ]
     names = ["sequence", "source", "put.offset", "done.message", "length"]
     assert fields_of(capture, [f"beowire.{name}" for name in names], "-Y", PLAIN) == [
-        ["1000,1001,1002", "815,815,815", "1436,1436", "0x00050006", "72,72,36"],
+        ["1000,1001,1002", "815,815,815", "1436,1436", "0x04030201", "72,72,36"],
         ["1000", "815", "1436", "", "72"],
         ["1001", "815", "1436", "", "72"],
-        ["1002", "815", "", "0x00050006", "36"],
+        ["1002", "815", "", "0x04030201", "36"],
     ]
 
 

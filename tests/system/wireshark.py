@@ -4,6 +4,7 @@
 import os
 import re
 import subprocess
+from itertools import takewhile
 from pathlib import Path
 
 from system.conftest import ROOT
@@ -17,6 +18,13 @@ WRONG = "beowire.problem || _ws.malformed || _ws.lua.error"
 
 #: Columns, by the names of their fields, as the preferences have them.
 COLUMNS = {"_ws.col.Protocol": '"Protocol","%p"', "_ws.col.Info": '"Info","%i"'}
+
+_HEADER = (ROOT / "transport" / "frame" / "frame.h").read_text(encoding="utf-8")
+_ROW = re.compile(r"TYPE\((\d+), (\w+), \w+, (?:sizeof\(struct (\w+)\)|0),")
+
+#: Names of types by number, and the structs of their operation headers: FRAME_TYPE_LIST.
+TYPES = {int(number): name for number, name, _ in _ROW.findall(_HEADER)}
+STRUCTS = {name: struct for _, name, struct in _ROW.findall(_HEADER) if struct}
 
 _BOOLEAN = re.compile(r"(?<![^,])(True|False)(?![^,])")
 
@@ -64,6 +72,15 @@ def _by_name(names: list[str], lines: list[str]) -> dict[str, list[str]]:
 
 def _digit(shown: re.Match[str]) -> str:
     return "1" if shown[0] == "True" else "0"
+
+
+def fields_of_struct(name: str) -> list[tuple[str, int]]:
+    """Names and bytes of the numbers that a struct of frame.h begins with."""
+    body = _HEADER.partition(f"struct {name} {{\n")[2].partition("\n};")[0]
+    declared = re.findall(r"^    (uint8_t|le16|le32|le64)\s+(\w+)([;[])", body, re.MULTILINE)
+    numbers = takewhile(lambda one: one[2] == ";", declared)
+    lengths = {"uint8_t": 1, "le16": 2, "le32": 4, "le64": 8}
+    return [(field, lengths[kind]) for kind, field, _ in numbers]
 
 
 def samples(tmp_path: Path, *words: str) -> Path:

@@ -14,48 +14,20 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    [FRAME_CONNECT] = {1, sizeof(struct frame_connect), 0},
-    [FRAME_ACCEPT] = {1, sizeof(struct frame_connect), 0},
-    [FRAME_RESET] = {1, sizeof(struct frame_reset), 0},
-    [FRAME_CLOSE] = {1, 0, 0},
-    [FRAME_ACK] = {1, 0, 0},
-    [FRAME_PROBE] = {1, sizeof(struct frame_probe), 0},
-    [FRAME_SACK] = {1, sizeof(struct frame_sack), 0},
-    [FRAME_CHALLENGE] = {1, sizeof(struct frame_challenge), 0},
-    [FRAME_RESPONSE] = {1, sizeof(struct frame_challenge), 0},
-    [FRAME_EAGER] = {1, sizeof(struct frame_eager), 1},
-    [FRAME_FRAGMENT] = {1, sizeof(struct frame_fragment), 1},
-    [FRAME_ANNOUNCE] = {1, sizeof(struct frame_announce), 0},
-    [FRAME_BUNDLE] = {1, 0, 1},
-    [FRAME_DONE] = {1, sizeof(struct frame_done), 0},
-    [FRAME_PULL] = {1, sizeof(struct frame_pull), 0},
-    [FRAME_PUT] = {1, sizeof(struct frame_put), 1},
-    [FRAME_OFFER] = {1, sizeof(struct frame_offer), 0},
-    [FRAME_GET] = {1, sizeof(struct frame_get), 0},
-    [FRAME_ATOMIC] = {1, sizeof(struct frame_atomic), 1},
-    [FRAME_RESULT] = {1, 0, 1},
-    [FRAME_REPLY] = {1, sizeof(struct frame_reply), 1},
-    [FRAME_GRANT] = {1, sizeof(struct frame_grant), 0},
+#define SHAPE(number, capitals, name, operation_bytes, payload)                                    \
+    [number] = {(number) != FRAME_DATA, operation_bytes, payload},
+    FRAME_TYPE_LIST(SHAPE)
+#undef SHAPE
 };
 
 static_assert(sizeof shapes / sizeof *shapes <= FRAME_TYPES, "counters have room for each type");
 
 /** Apart from the shapes, which every frame looks at. */
 static const char *const names[] = {
-    [FRAME_CONNECT] = "connect",   [FRAME_ACCEPT] = "accept",
-    [FRAME_RESET] = "reset",       [FRAME_CLOSE] = "close",
-    [FRAME_ACK] = "ack",           [FRAME_PROBE] = "probe",
-    [FRAME_SACK] = "sack",         [FRAME_CHALLENGE] = "challenge",
-    [FRAME_RESPONSE] = "response", [FRAME_PULL] = "pull",
-    [FRAME_DATA] = "data",         [FRAME_EAGER] = "eager",
-    [FRAME_FRAGMENT] = "fragment", [FRAME_ANNOUNCE] = "announce",
-    [FRAME_DONE] = "done",         [FRAME_BUNDLE] = "bundle",
-    [FRAME_PUT] = "put",           [FRAME_OFFER] = "offer",
-    [FRAME_GET] = "get",           [FRAME_ATOMIC] = "atomic",
-    [FRAME_RESULT] = "result",     [FRAME_REPLY] = "reply",
-    [FRAME_GRANT] = "grant",
+#define NAME(number, capitals, name, operation_bytes, payload) [number] = #name,
+    FRAME_TYPE_LIST(NAME)
+#undef NAME
 };
-static_assert(sizeof names / sizeof *names == sizeof shapes / sizeof *shapes, "a name each");
 
 #define HEADER_WORDS (sizeof(struct frame_header) / 4)
 #define SEAL_WORDS (sizeof(struct frame_seal) / 4)

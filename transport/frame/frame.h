@@ -44,32 +44,39 @@
 /** Types are below this; a power of two. */
 #define FRAME_TYPES 32
 
-/** If you add a type: give it a row in `shapes` and in `names` (frame.c) and in docs/PROTOCOL.md,
- *  and counters (core/counters.c). */
+/** A row for each type: its number on the wire; its name in capitals, and in counters and traces;
+ *  bytes of its operation header; may a payload follow? DATA has another header, so it has neither
+ *  (frame_data). If you add a type: describe it in docs/PROTOCOL.md, too. */
+#define FRAME_TYPE_LIST(TYPE)                                                                      \
+    TYPE(1, CONNECT, connect, sizeof(struct frame_connect), 0) /* asks for a connection */         \
+    TYPE(2, ACCEPT, accept, sizeof(struct frame_connect), 0)   /* grants it */                     \
+    TYPE(3, RESET, reset, sizeof(struct frame_reset), 0) /* "I do not know that connection" */     \
+    TYPE(4, CLOSE, close, 0, 0)                          /* the sender's endpoint is closing */    \
+    TYPE(5, ACK, ack, 0, 0) /* acknowledgement and credit with nothing to piggy-back on */         \
+    TYPE(6, PROBE, probe, sizeof(struct frame_probe), 0) /* asks for an acknowledgement now */     \
+    TYPE(7, SACK, sack, sizeof(struct frame_sack), 0)    /* ... and what came behind a gap */      \
+    TYPE(8, CHALLENGE, challenge, sizeof(struct frame_challenge), 0) /* does it arrive? */         \
+    TYPE(9, RESPONSE, response, sizeof(struct frame_challenge), 0)   /* it has: the same number */ \
+    TYPE(10, PULL, pull, sizeof(struct frame_pull), 0)    /* asks for segments of what waits */    \
+    TYPE(11, DATA, data, 0, 0)                            /* a segment of it */                    \
+    TYPE(16, EAGER, eager, sizeof(struct frame_eager), 1) /* first (often only) of a message */    \
+    TYPE(17, FRAGMENT, fragment, sizeof(struct frame_fragment), 1) /* more of a message */         \
+    TYPE(18, ANNOUNCE, announce, sizeof(struct frame_announce), 0) /* a long message waits */      \
+    TYPE(19, DONE, done, sizeof(struct frame_done), 0) /* the receiver has all it wants of it */   \
+    TYPE(20, BUNDLE, bundle, 0, 1) /* several short messages: struct frame_bundled + data each */  \
+    TYPE(21, PUT, put, sizeof(struct frame_put), 1)       /* part of a short put */                \
+    TYPE(22, OFFER, offer, sizeof(struct frame_offer), 0) /* a long put waits at its initiator */  \
+    TYPE(23, GET, get, sizeof(struct frame_get), 0)       /* asks for remote memory */             \
+    TYPE(24, ATOMIC, atomic, sizeof(struct frame_atomic), 1) /* an operation, and its operands */  \
+    TYPE(25, RESULT, result, 0, 1) /* how requests ended: one struct frame_result each */          \
+    TYPE(26, REPLY, reply, sizeof(struct frame_reply), 1) /* data that was asked for */            \
+    TYPE(27, GRANT, grant, sizeof(struct frame_grant), 0) /* a long get may be pulled */
+
 enum frame_type {
-    FRAME_CONNECT = 1,   /**< asks for a connection: body struct frame_connect */
-    FRAME_ACCEPT = 2,    /**< grants it: body struct frame_connect */
-    FRAME_RESET = 3,     /**< "I do not know that connection": body struct frame_reset */
-    FRAME_CLOSE = 4,     /**< the sender's endpoint is closing */
-    FRAME_ACK = 5,       /**< acknowledgement and credit with nothing to piggy-back on */
-    FRAME_PROBE = 6,     /**< asks for an acknowledgement now: struct frame_probe */
-    FRAME_SACK = 7,      /**< acknowledgement, and what came behind a gap: struct frame_sack */
-    FRAME_CHALLENGE = 8, /**< does it arrive by this way? struct frame_challenge */
-    FRAME_RESPONSE = 9,  /**< it has: struct frame_challenge, with the same number */
-    FRAME_PULL = 10,     /**< asks for segments of an announced message: struct frame_pull */
-    FRAME_DATA = 11,     /**< a segment of an announced message: only struct frame_data + data */
-    FRAME_EAGER = 16,    /**< first (often only) frame of a message: struct frame_eager + data */
-    FRAME_FRAGMENT = 17, /**< more of a message: struct frame_fragment + data */
-    FRAME_ANNOUNCE = 18, /**< a long message waits at the sender: struct frame_announce */
-    FRAME_BUNDLE = 20,   /**< several short messages: struct frame_bundled + data each */
-    FRAME_DONE = 19,     /**< the receiver has all it wants of it: struct frame_done */
-    FRAME_PUT = 21,      /**< part of a short put: struct frame_put + data */
-    FRAME_OFFER = 22,    /**< a long put waits at its initiator: struct frame_offer */
-    FRAME_GET = 23,      /**< asks for remote memory: struct frame_get */
-    FRAME_ATOMIC = 24,   /**< asks for an atomic operation: struct frame_atomic + operands */
-    FRAME_RESULT = 25,   /**< how requests ended: one struct frame_result each */
-    FRAME_REPLY = 26,    /**< data that was asked for: struct frame_reply + data */
-    FRAME_GRANT = 27,    /**< a long get may be pulled: struct frame_grant */
+#define FRAME_TYPE_NUMBER(number, capitals, name, operation_bytes, payload)                        \
+    FRAME_##capitals = (number),
+    FRAME_TYPE_LIST(FRAME_TYPE_NUMBER)
+#undef FRAME_TYPE_NUMBER
 };
 
 /** Frames that need no memory at the receiver, because it asked for what they say: they may be sent

@@ -85,10 +85,9 @@ static enum frame_verdict decode(const struct buffer *buffer, struct frame *fram
 }
 
 static const enum frame_type all_types[] = {
-    FRAME_CONNECT,  FRAME_ACCEPT, FRAME_RESET, FRAME_CLOSE,     FRAME_ACK,      FRAME_BUNDLE,
-    FRAME_PROBE,    FRAME_SACK,   FRAME_PULL,  FRAME_DATA,      FRAME_EAGER,    FRAME_FRAGMENT,
-    FRAME_ANNOUNCE, FRAME_DONE,   FRAME_PUT,   FRAME_OFFER,     FRAME_GET,      FRAME_ATOMIC,
-    FRAME_RESULT,   FRAME_REPLY,  FRAME_GRANT, FRAME_CHALLENGE, FRAME_RESPONSE,
+#define TYPE(number, ...) number,
+    FRAME_TYPE_LIST(TYPE)
+#undef TYPE
 };
 
 #define TYPES (sizeof all_types / sizeof *all_types)
