@@ -51,16 +51,24 @@ static struct beowire_address address_of(uint16_t number, uint8_t first, uint8_t
     return address;
 }
 
-/** Prints a block of the document: a line that says what it is, and the bytes. */
+/** Prints a block of the document: a line that says what it is, and the bytes. Rows of zeros are
+ * left out, but for the last row, which shows the length. */
 static void dump(const char *what, const uint8_t *bytes, size_t count)
 {
+    static const uint8_t zeros[ROW_BYTES];
+
     printf("%s\n", what);
-    for (size_t at = 0; at < count; at++) {
-        if (at % ROW_BYTES == 0) {
-            printf("%4zu ", at);
+    for (size_t row = 0; row < count; row += ROW_BYTES) {
+        size_t end = row + ROW_BYTES < count ? row + ROW_BYTES : count;
+
+        if (end < count && memcmp(bytes + row, zeros, ROW_BYTES) == 0) {
+            continue;
         }
-        printf("%s%02x%s", at % GROUP_BYTES == 0 ? " " : "", bytes[at],
-               at % ROW_BYTES == ROW_BYTES - 1 || at + 1 == count ? "\n" : "");
+        printf("%4zu ", row);
+        for (size_t at = row; at < end; at++) {
+            printf("%s%02x", at % GROUP_BYTES == 0 ? " " : "", bytes[at]);
+        }
+        printf("\n");
     }
     printf("\n");
 }

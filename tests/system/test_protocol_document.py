@@ -29,8 +29,12 @@ def examples() -> list[str]:
 
 
 def example(beginning: str) -> bytes:
+    """Its bytes. Rows that are left out are zeros."""
     (lines,) = [block.splitlines() for block in examples() if block.startswith(beginning)]
-    return b"".join(bytes.fromhex(line[4:]) for line in lines[1:])
+    frame = b""
+    for line in lines[1:]:
+        frame = frame.ljust(int(line[:4]), b"\0") + bytes.fromhex(line[4:])
+    return frame
 
 
 def proof_of(frame: bytes, secret: bytes, asked: bytes = b"") -> bytes:
