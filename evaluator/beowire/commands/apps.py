@@ -22,28 +22,16 @@ from beowire.apps.run import Outcome, Request, Say, run
 from beowire.commands.mpi_env import PrefixOption
 from beowire.commands.options import (
     InterfaceOption,
+    ReadLab,
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
     check_where,
+    with_lab_options,
 )
 from beowire.errors import BeowireError
 from beowire.help_text import Command
 from beowire.interrupts import Interrupts
-from beowire.lab.options import (
-    DEFAULT_MTU,
-    BackendOption,
-    CongestionOption,
-    DelayOption,
-    LinkOption,
-    LossOption,
-    ModulesOption,
-    MtuOption,
-    NicOption,
-    NodesOption,
-    RateOption,
-    read_lab_options,
-)
 from beowire.launch.machines import lab_launcher
 from beowire.launch.ssh import SshLauncher
 from beowire.mpi import installation, ways
@@ -169,6 +157,7 @@ def _title(name: str) -> str:
 
 
 @_group.command("run", cls=_WithProgram)
+@with_lab_options()
 def run_apps(
     context: typer.Context,
     names: Annotated[
@@ -235,16 +224,7 @@ def run_apps(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the record's lines as they come, nothing else.")
     ] = False,
-    nodes: NodesOption = 2,
-    link: LinkOption = "direct",
-    mtu: MtuOption = DEFAULT_MTU,
-    rate: RateOption = None,
-    delay: DelayOption = None,
-    loss: LossOption = None,
-    congestion: CongestionOption = None,
-    backend: BackendOption = "namespaces",
-    nic: NicOption = None,
-    modules: ModulesOption = None,
+    read_lab: ReadLab,
 ) -> None:
     """Runs programs over every way in turns, and says how fast they are over which.
 
@@ -281,18 +261,7 @@ def run_apps(
     with Interrupts() as interrupts:
         place: Place
         if lab:
-            options = read_lab_options(
-                nodes=nodes,
-                link=link,
-                mtu=mtu,
-                rate=rate,
-                delay=delay,
-                loss=loss,
-                congestion=congestion,
-                backend=backend,
-                nic=nic,
-                modules=modules,
-            )
+            options = read_lab()
             place = LabPlace(lab_launcher(options))
         elif hosts is not None:
             place = HostsPlace(SshLauncher(hosts, ssh_option or [], interface))

@@ -35,30 +35,18 @@ from beowire.commands.options import (
     HostsOption,
     InterfaceOption,
     LauncherOption,
+    ReadLab,
     SlurmOption,
     SshOption,
     TimeOption,
     TwoNodesOption,
     check_where,
     given,
+    with_lab_options,
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.lab.options import (
-    DEFAULT_MTU,
-    BackendOption,
-    CongestionOption,
-    DelayOption,
-    LinkOption,
-    LossOption,
-    ModulesOption,
-    MtuOption,
-    NicOption,
-    NodesOption,
-    RateOption,
-    read_lab_options,
-)
 from beowire.launch.base import Launcher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.machines import lab_launcher
@@ -91,6 +79,7 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(compare)
 
 
+@with_lab_options()
 def compare(
     context: typer.Context,
     *,
@@ -214,16 +203,7 @@ def compare(
     ] = False,
     csv: CsvOption = None,
     netpipe_columns: ColumnsOption = False,
-    nodes: NodesOption = 2,
-    link: LinkOption = "direct",
-    mtu: MtuOption = DEFAULT_MTU,
-    rate: RateOption = None,
-    delay: DelayOption = None,
-    loss: LossOption = None,
-    congestion: CongestionOption = None,
-    backend: BackendOption = "namespaces",
-    nic: NicOption = None,
-    modules: ModulesOption = None,
+    read_lab: ReadLab,
 ) -> None:
     """Compares protocols between two nodes, and says which to use.
 
@@ -281,20 +261,7 @@ def compare(
     with Interrupts() as interrupts, never_worse() if against or rules else nullcontext():
         launcher: Launcher
         if lab:
-            launcher = lab_launcher(
-                read_lab_options(
-                    nodes=nodes,
-                    link=link,
-                    mtu=mtu,
-                    rate=rate,
-                    delay=delay,
-                    loss=loss,
-                    congestion=congestion,
-                    backend=backend,
-                    nic=nic,
-                    modules=modules,
-                )
-            )
+            launcher = lab_launcher(read_lab())
         elif hosts is not None and launched_by not in (None, SSH):
             launcher = MpirunLauncher(launched_by, hosts, interface, many=many)
         elif hosts is not None:

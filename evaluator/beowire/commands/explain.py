@@ -12,29 +12,17 @@ import typer
 from beowire import text_table
 from beowire.commands.options import (
     InterfaceOption,
+    ReadLab,
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
     check_where,
+    with_lab_options,
 )
 from beowire.errors import BeowireError
 from beowire.explain import show
 from beowire.explain.run import Asked, explain
 from beowire.interrupts import Interrupts
-from beowire.lab.options import (
-    DEFAULT_MTU,
-    BackendOption,
-    CongestionOption,
-    DelayOption,
-    LinkOption,
-    LossOption,
-    ModulesOption,
-    MtuOption,
-    NicOption,
-    NodesOption,
-    RateOption,
-    read_lab_options,
-)
 from beowire.launch.base import Launcher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.machines import lab_launcher
@@ -50,6 +38,7 @@ def register(app: typer.Typer) -> None:
     app.command("explain")(command)
 
 
+@with_lab_options()
 def command(
     context: typer.Context,
     driver: Annotated[str, typer.Argument(help="One driver, as `beowire drivers` has them.")],
@@ -75,16 +64,7 @@ def command(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all as one JSON object, and nothing else.")
     ] = False,
-    nodes: NodesOption = 2,
-    link: LinkOption = "direct",
-    mtu: MtuOption = DEFAULT_MTU,
-    rate: RateOption = None,
-    delay: DelayOption = None,
-    loss: LossOption = None,
-    congestion: CongestionOption = None,
-    backend: BackendOption = "namespaces",
-    nic: NicOption = None,
-    modules: ModulesOption = None,
+    read_lab: ReadLab,
 ) -> None:
     """Shows where the time of a message goes.
 
@@ -105,20 +85,7 @@ def command(
     )
     launcher: Launcher
     if lab:
-        launcher = lab_launcher(
-            read_lab_options(
-                nodes=nodes,
-                link=link,
-                mtu=mtu,
-                rate=rate,
-                delay=delay,
-                loss=loss,
-                congestion=congestion,
-                backend=backend,
-                nic=nic,
-                modules=modules,
-            )
-        )
+        launcher = lab_launcher(read_lab())
     elif hosts is not None:
         launcher = SshLauncher(hosts, ssh_option or [], interface)
     else:

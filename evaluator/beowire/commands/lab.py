@@ -13,6 +13,7 @@ import typer
 
 from beowire.commands import lab_pvm
 from beowire.commands.mpi_env import MpiOption, PrefixOption
+from beowire.commands.options import ReadLab, with_lab_options
 from beowire.commands.repeated import (
     CheckOption,
     IgnoreOption,
@@ -27,20 +28,6 @@ from beowire.errors import BeowireError
 from beowire.help_text import Command
 from beowire.lab import cluster, pvm, state
 from beowire.lab import mpirun as job
-from beowire.lab.options import (
-    DEFAULT_MTU,
-    BackendOption,
-    CongestionOption,
-    DelayOption,
-    LinkOption,
-    LossOption,
-    ModulesOption,
-    MtuOption,
-    NicOption,
-    NodesOption,
-    RateOption,
-    read_lab_options,
-)
 from beowire.lab.state import LabState
 from beowire.mpi import environment, installation, linkage
 
@@ -75,33 +62,14 @@ def register(app: typer.Typer) -> None:
 
 
 @_group.command("up")
+@with_lab_options()
 def up(
     *,
-    nodes: NodesOption = 2,
-    link: LinkOption = "direct",
-    mtu: MtuOption = DEFAULT_MTU,
-    rate: RateOption = None,
-    delay: DelayOption = None,
-    loss: LossOption = None,
-    congestion: CongestionOption = None,
-    backend: BackendOption = "namespaces",
-    nic: NicOption = None,
-    modules: ModulesOption = None,
+    read_lab: ReadLab,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
     """Makes a lab. It stays until `beowire lab down`, or until the machine is switched off."""
-    options = read_lab_options(
-        nodes=nodes,
-        link=link,
-        mtu=mtu,
-        rate=rate,
-        delay=delay,
-        loss=loss,
-        congestion=congestion,
-        backend=backend,
-        nic=nic,
-        modules=modules,
-    )
+    options = read_lab()
     if options.backend != "namespaces" and sys.stderr.isatty():
         print("booting: emulated machines take half a minute", file=sys.stderr)
     lab = cluster.up(options, name)

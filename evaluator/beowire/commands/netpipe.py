@@ -18,21 +18,18 @@ from beowire.commands.compare import (
     LONGEST_RUN_S,
     problems,
 )
-from beowire.commands.options import SshOption, TwoNodesOption, refuse_lab_options
+from beowire.commands.options import (
+    ReadLab,
+    SshOption,
+    TwoNodesOption,
+    refuse_lab_options,
+    with_lab_options,
+)
 from beowire.commands.sinks import write_file
 from beowire.errors import BeowireError
 from beowire.help_text import Command
 from beowire.interrupts import Interrupts
-from beowire.lab.options import (
-    DEFAULT_MTU,
-    BackendOption,
-    LabOptions,
-    ModulesOption,
-    MtuOption,
-    NicOption,
-    RateOption,
-    read_lab_options,
-)
+from beowire.lab.options import LabOptions
 from beowire.launch.base import Launcher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.machines import lab_launcher
@@ -73,15 +70,12 @@ def register(app: typer.Typer) -> None:
     )(netpipe_command)
 
 
+@with_lab_options("mtu", "rate", "backend", "nic", "modules")
 def netpipe_command(
     context: typer.Context,
     *,
     lab: TwoNodesOption = False,
-    mtu: MtuOption = DEFAULT_MTU,
-    rate: RateOption = None,
-    backend: BackendOption = "namespaces",
-    nic: NicOption = None,
-    modules: ModulesOption = None,
+    read_lab: ReadLab,
     seconds: Annotated[
         float | None,
         typer.Option("--time", help="Seconds that measuring may take. Default: 0.5 a size."),
@@ -110,7 +104,7 @@ def netpipe_command(
         return
     if not lab:
         refuse_lab_options(context)
-    options = read_lab_options(mtu=mtu, rate=rate, backend=backend, nic=nic, modules=modules)
+    options = read_lab()
     launcher = _launcher(wanted, options if lab else None, ssh_option or [])
     wanted.driver = netpipe.resolved(wanted.driver)
     sizes = wanted.sizes()

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options that several commands have, with the same words; those of a lab are in
-`beowire.lab.options`."""
+"""Options that several commands have, with the same words."""
 
-from collections.abc import Sequence
-from typing import Annotated
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from beowire.errors import BeowireError
+from beowire.lab.options import LabOptions, read_lab_options
 
 TwoHostsOption = Annotated[
     str | None, typer.Option("--hosts", help="Between two hosts, reached by ssh: A,B.")
@@ -53,17 +55,40 @@ SshOption = Annotated[
 SSH = "ssh"
 
 #: Options that say something only about a lab, by what typer calls their parameters.
-_OF_A_LAB = {
-    **{name: name for name in ("nodes", "link", "mtu", "rate", "delay", "loss", "congestion")},
-    **{"backend": "backend", "nic": "nic", "modules": "module"},
-}
+_OF_A_LAB = inspect.signature(read_lab_options).parameters
+
+#: Reads them. BeowireError.
+ReadLab = Callable[[], LabOptions]
+
+
+def with_lab_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command options that describe a lab, all or these, in place of its parameter
+    `read_lab`, by which it gets them."""
+    added = [one for name, one in _OF_A_LAB.items() if not names or name in names]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command)
+        parameters: list[inspect.Parameter] = []
+        for name, one in signature.parameters.items():
+            parameters += added if name == "read_lab" else [one]
+
+        @functools.wraps(command)
+        def with_them(*words: Any, **given: Any) -> None:
+            described = {one.name: given.pop(one.name) for one in added if one.name in given}
+            command(*words, **given, read_lab=functools.partial(read_lab_options, **described))
+
+        vars(with_them)["__signature__"] = signature.replace(parameters=parameters)
+        return with_them
+
+    return decorate
 
 
 def refuse_lab_options(context: typer.Context) -> None:
     """Raises BeowireError when the user describes a lab to a command that is to make none."""
     named = given(context)
-    for name, option in _OF_A_LAB.items():
+    for name in _OF_A_LAB:
         if name in named:
+            option = "module" if name == "modules" else name
             raise BeowireError(f"--{option} describes a lab: add --lab")
 
 

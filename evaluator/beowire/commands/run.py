@@ -11,25 +11,14 @@ from typing import Annotated
 
 import typer
 
-from beowire.commands.options import SshOption, refuse_lab_options
+from beowire.commands.options import ReadLab, SshOption, refuse_lab_options, with_lab_options
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.job import mpiexec
 from beowire.job.places import HerePlace, LabPlace, Place, SshPlace
 from beowire.job.watch import Job
 from beowire.lab import cluster
-from beowire.lab.options import (
-    DEFAULT_MTU,
-    CongestionOption,
-    DelayOption,
-    LabOptions,
-    LinkOption,
-    LossOption,
-    MtuOption,
-    NodesOption,
-    RateOption,
-    read_lab_options,
-)
+from beowire.lab.options import LabOptions
 from beowire.launch.ssh import SshHosts, check_host
 
 _MOST_PROCESSES = 4096
@@ -41,6 +30,7 @@ def register(app: typer.Typer) -> None:
     app.command("run", context_settings={"allow_interspersed_args": False})(run)
 
 
+@with_lab_options("nodes", "link", "mtu", "rate", "delay", "loss", "congestion")
 def run(
     context: typer.Context,
     command: Annotated[list[str], typer.Argument(help="The program and its arguments.")],
@@ -72,13 +62,7 @@ def run(
         typer.Option("--interface", help="Network interfaces of every process, such as eth0,eth1."),
     ] = None,
     ssh_option: SshOption = None,
-    nodes: NodesOption = 2,
-    link: LinkOption = "direct",
-    mtu: MtuOption = DEFAULT_MTU,
-    rate: RateOption = None,
-    delay: DelayOption = None,
-    loss: LossOption = None,
-    congestion: CongestionOption = None,
+    read_lab: ReadLab,
 ) -> None:
     """Starts programs that use Beowire's own interface.
 
@@ -100,15 +84,7 @@ def run(
         raise BeowireError("--ssh-option needs --launcher ssh --hosts A,B")
     where: AbstractContextManager[Sequence[Place]]
     if lab or lab_name is not None:
-        options = read_lab_options(
-            nodes=nodes,
-            link=link,
-            mtu=mtu,
-            rate=rate,
-            delay=delay,
-            loss=loss,
-            congestion=congestion,
-        )
+        options = read_lab()
         where = _in_lab(processes, options, lab_name)
     elif launcher == "ssh":
         where = _over_ssh(processes, names, ssh_option or [])

@@ -21,10 +21,12 @@ from beowire.apps.run import Outcome, Request, run
 from beowire.commands.mpi_env import PrefixOption
 from beowire.commands.options import (
     InterfaceOption,
+    ReadLab,
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
     check_where,
+    with_lab_options,
 )
 from beowire.commands.repeated import (
     CheckOption,
@@ -38,20 +40,6 @@ from beowire.commands.repeated import (
 )
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.lab.options import (
-    DEFAULT_MTU,
-    BackendOption,
-    CongestionOption,
-    DelayOption,
-    LinkOption,
-    LossOption,
-    ModulesOption,
-    MtuOption,
-    NicOption,
-    NodesOption,
-    RateOption,
-    read_lab_options,
-)
 from beowire.launch.machines import lab_launcher
 from beowire.launch.slurm import SlurmLauncher
 from beowire.launch.ssh import SshLauncher
@@ -72,6 +60,7 @@ def register(app: typer.Typer) -> None:
     app.command("speedup", context_settings={"allow_interspersed_args": False})(speedup)
 
 
+@with_lab_options()
 def speedup(
     context: typer.Context,
     program: Annotated[
@@ -106,16 +95,7 @@ def speedup(
         int | None, typer.Option("--seed", metavar="N", help="Of the order of turns.")
     ] = None,
     as_json: JsonOption = False,
-    nodes: NodesOption = 2,
-    link: LinkOption = "direct",
-    mtu: MtuOption = DEFAULT_MTU,
-    rate: RateOption = None,
-    delay: DelayOption = None,
-    loss: LossOption = None,
-    congestion: CongestionOption = None,
-    backend: BackendOption = "namespaces",
-    nic: NicOption = None,
-    modules: ModulesOption = None,
+    read_lab: ReadLab,
 ) -> None:
     """Measures how much faster your MPI program is over Beowire.
 
@@ -139,18 +119,7 @@ def speedup(
     )
     place: Place
     if lab:
-        options = read_lab_options(
-            nodes=nodes,
-            link=link,
-            mtu=mtu,
-            rate=rate,
-            delay=delay,
-            loss=loss,
-            congestion=congestion,
-            backend=backend,
-            nic=nic,
-            modules=modules,
-        )
+        options = read_lab()
         place = LabPlace(lab_launcher(options))
     elif hosts is not None:
         place = HostsPlace(SshLauncher(hosts, ssh_option or [], interface))

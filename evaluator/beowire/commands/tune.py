@@ -11,28 +11,16 @@ import typer
 from beowire import files, text_table, tuning
 from beowire.commands.options import (
     InterfaceOption,
+    ReadLab,
     SshOption,
     TimeOption,
     TwoHostsOption,
     TwoNodesOption,
     check_where,
+    with_lab_options,
 )
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.lab.options import (
-    DEFAULT_MTU,
-    BackendOption,
-    CongestionOption,
-    DelayOption,
-    LinkOption,
-    LossOption,
-    ModulesOption,
-    MtuOption,
-    NicOption,
-    NodesOption,
-    RateOption,
-    read_lab_options,
-)
 from beowire.launch.base import Launcher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.machines import lab_launcher
@@ -46,6 +34,7 @@ def register(app: typer.Typer) -> None:
     app.command("tune")(tune)
 
 
+@with_lab_options()
 def tune(
     context: typer.Context,
     *,
@@ -66,16 +55,7 @@ def tune(
     seconds: TimeOption = 120.0,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
-    nodes: NodesOption = 2,
-    link: LinkOption = "direct",
-    mtu: MtuOption = DEFAULT_MTU,
-    rate: RateOption = None,
-    delay: DelayOption = None,
-    loss: LossOption = None,
-    congestion: CongestionOption = None,
-    backend: BackendOption = "namespaces",
-    nic: NicOption = None,
-    modules: ModulesOption = None,
+    read_lab: ReadLab,
 ) -> None:
     """Measures at which sizes to change lanes, and configures it.
 
@@ -105,18 +85,7 @@ def tune(
         launcher = SshLauncher(hosts, ssh_option or [], interface)
         where = f"between {hosts}"
     else:
-        options = read_lab_options(
-            nodes=nodes,
-            link=link,
-            mtu=mtu,
-            rate=rate,
-            delay=delay,
-            loss=loss,
-            congestion=congestion,
-            backend=backend,
-            nic=nic,
-            modules=modules,
-        )
+        options = read_lab()
         launcher = lab_launcher(options)
         where = "in a lab: no real network"
     # What goes to standard output then is the file, and what people read goes beside it.

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a virtual cluster looks like: its options, how they are written, what is refused.
 
-`LabOptions` is the checked form. `read_lab_options` makes one from what people type. The
-`...Option` annotations are for typer: `beowire lab up` and the commands that have `--lab` share
-them, so that all take the same options with the same words.
+`LabOptions` is the checked form. `read_lab_options` makes one from what people type: `beowire lab
+up` and the commands that have `--lab` take its parameters, so that all have the same options with
+the same words. The `...Option` annotations are for typer.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -218,18 +217,19 @@ class LabOptions:
 
 def read_lab_options(
     *,
-    nodes: int = 2,
-    link: str = "direct",
-    mtu: int = DEFAULT_MTU,
-    rate: str | None = None,
-    delay: str | None = None,
-    loss: str | None = None,
-    congestion: str | None = None,
-    backend: str = "namespaces",
-    nic: str | None = None,
-    modules: Sequence[str] | None = None,
+    nodes: NodesOption = 2,
+    link: LinkOption = "direct",
+    mtu: MtuOption = DEFAULT_MTU,
+    rate: RateOption = None,
+    delay: DelayOption = None,
+    loss: LossOption = None,
+    congestion: CongestionOption = None,
+    backend: BackendOption = "namespaces",
+    nic: NicOption = None,
+    modules: ModulesOption = None,
 ) -> LabOptions:
-    """Makes checked options from what the user typed; raises BeowireError with one line."""
+    """Makes checked options from what the user typed; raises BeowireError with one line. Commands
+    have its parameters as options: `commands.options.with_lab_options`."""
     return LabOptions(
         nodes=nodes,
         link=link,
