@@ -35,8 +35,9 @@ _LINES = (
     # Another may have made it meanwhile: what is there is judged below, whoever made it.
     ' said=$(mkdir "$1" 2>&1) || [ -e "$1" ] || { refuse closed "${said##*: }"; return 1; };',
     ' [ -n "$rest" ] || made=yes; found=$(about "$1") || { refuse closed; return 1; }; };',
-    ' set -- "$1" $found; owner=theirs;',
-    ' case " 0 $uid $also $nobody " in *" $2 "*) owner=ours ;; esac;',
+    # Where everybody can make directories, who has no number may be anybody, not only root.
+    ' set -- "$1" $found; owner=theirs; unnamed=$nobody; [ $sticky = no ] || unnamed=;',
+    ' case " 0 $uid $also $unnamed " in *" $2 "*) owner=ours ;; esac;',
     # A link: who made it can have it lead elsewhere.
     ' if [ "$6" = symbolic ]; then [ $owner = ours ] || { [ $uid -gt 0 ] && [ $sticky = no ]; } ||',
     " { refuse shared; return 1; }; hops=$((hops + 1));",
@@ -44,6 +45,11 @@ _LINES = (
     ' to=$(readlink "$1"); rest=$to${rest:+/$rest};',
     ' case $to in /*) at=; step / || return 1 ;; esac; return 0; fi;',
     ' [ "$6" = directory ] || { refuse odd; return 1; };',
+    # By an access control list, which GNU's ls shows as `+`, others may write as the group may.
+    # BusyBox's shows none, and does not know the option.
+    " if [ $5 = 0 ] && [ $((0$3 & 020)) -gt 0 ]; then",
+    ' modes=$(ls -ldn --indicator-style=none "$1" 2>/dev/null) || :;',
+    ' case ${modes%% *} in ""|*+) set -- "$1" $2 $3 $4 listed ;; esac; fi;',
     " need=no; writers=02; if [ $uid = 0 ]; then need=yes; [ $5 = 0 ] || writers=$bits; fi;",
     " [ $sticky = no ] || need=yes; [ $((0$3 & 01000)) = 0 ] || writers=0;",
     ' if [ -z "$rest" ]; then need=yes; if [ $alone = yes ]; then writers=$bits;',

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -76,6 +77,36 @@ def test_enter__what_others_can_change(shell: list[str], tmp_path: Path) -> None
         ours.chmod(mode)
         os.chown(ours, 0, 1)
         assert enter(shell, ours) == f"shared {ours}"
+
+
+def test_enter__what_others_can_change_by_an_access_control_list(
+    shell: list[str], tmp_path: Path
+) -> None:
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    os.chown(ours, 0, 0)
+    ours.chmod(0o775)
+    can_tell = shell[0] != "busybox"  # its ls does not show such lists
+    assert enter(shell, ours) == (f"in {ours} no" if can_tell else f"shared {ours}")
+    rights = [(1, 7, 0), (2, 7, OTHER), (4, 5, 0), (16, 7, 0), (32, 5, 0)]  # acl(5)
+    packed = b"".join(struct.pack("<HHI", *one) for one in rights)
+    try:
+        os.setxattr(ours, "system.posix_acl_access", struct.pack("<I", 2) + packed)
+    except OSError:
+        pytest.skip("the file system has no access control lists")
+    assert enter(shell, ours) == f"shared {ours}"
+    assert enter(shell, ours / "new", make="yes") == f"shared {ours}"
+
+
+def test_enter__who_has_no_number_in_a_user_namespace(shell: list[str], tmp_path: Path) -> None:
+    """Root has none there, and made what is above; but below /tmp it may be anybody."""
+    inside = ["unshare", "--user", "--map-root-user", *shell]
+    for path in (tmp_path / "above", tmp_path / "above" / "sticky", tmp_path / "above/sticky/new"):
+        path.mkdir()
+        os.chown(path, OTHER - 1, OTHER - 1)
+    (tmp_path / "above" / "sticky").chmod(0o1777)
+    assert enter(inside, tmp_path / "above") == f"in {tmp_path}/above no"
+    assert enter(inside, tmp_path / "above/sticky/new") == f"shared {tmp_path}/above/sticky/new"
 
 
 def test_enter__whatever_language_and_search_path_for_directories_are_set(
