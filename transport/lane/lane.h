@@ -145,7 +145,7 @@ enum lane_witness {
 #define LANE_WITNESS_KEY_BYTES 16
 
 /** What a lane keeps of a question to a kernel. */
-#define LANE_WITNESS_CALLS 3
+#define LANE_WITNESS_CALLS 4
 
 /** What ask_host() has found out. */
 enum lane_host {

@@ -25,9 +25,14 @@ struct key {
 };
 static_assert(sizeof(struct key) == 216, "struct tcp_md5sig");
 
-/** What is kept of a question: two sockets, and whether TCP comes through. */
-enum { WITH_KEY, WITHOUT_KEY, KNOWN };
+/** What is kept of a question: sockets, and whether TCP comes through. */
+enum { WITH_KEY, NEXT_PORT, PRIVILEGED_PORT, KNOWN };
+static_assert(KNOWN + 1 == LANE_WITNESS_CALLS, "lane.h");
 enum known { NOTHING, COMES_THROUGH, IS_KEPT_BACK };
+
+/** TCP's discard: only root can listen there, and leave a question unanswered. Both other ports are
+ *  the same each time, so that a firewall sees no scan. */
+#define DISCARD_PORT 9
 
 union place {
     struct sockaddr any;
@@ -137,12 +142,9 @@ static int ask(const struct sockaddr *own, const struct sockaddr *to, socklen_t 
     return made;
 }
 
-/** Another port of the same host: the same each time, so that a firewall sees no scan. */
-static void change_port(union place *place)
+static in_port_t *port_of(union place *place)
 {
-    in_port_t *port = place->any.sa_family == AF_INET ? &place->v4.sin_port : &place->v6.sin6_port;
-
-    *port = htons((uint16_t)(ntohs(*port) ^ 1u));
+    return place->any.sa_family == AF_INET ? &place->v4.sin_port : &place->v6.sin6_port;
 }
 
 int witness_call(const struct sockaddr *own, const struct sockaddr *to, socklen_t bytes,
@@ -151,29 +153,37 @@ int witness_call(const struct sockaddr *own, const struct sockaddr *to, socklen_
     union place other = {.v6 = {0}};
 
     memcpy(&other, to, bytes);
-    change_port(&other);
     called[KNOWN] = NOTHING;
+    called[PRIVILEGED_PORT] = -1;
     called[WITH_KEY] = ask(own, to, bytes, key);
     if (called[WITH_KEY] < 0) {
         return called[WITH_KEY];
     }
-    called[WITHOUT_KEY] = ask(own, &other.any, bytes, NULL);
-    return called[WITHOUT_KEY] < 0 ? closed(called[WITH_KEY], called[WITHOUT_KEY]) : 0;
+    *port_of(&other) = htons((uint16_t)(ntohs(*port_of(&other)) ^ 1u));
+    called[NEXT_PORT] = ask(own, &other.any, bytes, NULL);
+    *port_of(&other) = htons(DISCARD_PORT);
+    called[PRIVILEGED_PORT] = ask(own, &other.any, bytes, NULL);
+    if (called[NEXT_PORT] < 0 && called[PRIVILEGED_PORT] < 0) {
+        return closed(called[WITH_KEY], called[NEXT_PORT]);
+    }
+    return 0;
 }
 
-/** May what has been heard at the socket without a key be the host's own word? By ICMP something
- *  between us refuses; a host does so by TCP. */
-static enum known hear(int socket)
+/** Has the host itself answered at a socket without a key? By ICMP something between us refuses; a
+ *  host does so by TCP. */
+static bool is_answered(int *socket)
 {
-    struct pollfd asked = {.fd = socket, .events = POLLOUT};
+    struct pollfd asked = {.fd = *socket, .events = POLLOUT};
     uint8_t control[256];
     struct msghdr message = {.msg_control = control, .msg_controllen = sizeof control};
 
-    if (poll(&asked, 1, 0) == 0) {
-        return NOTHING;
+    if (*socket < 0 || poll(&asked, 1, 0) == 0) {
+        return false;
     }
-    return recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0 ? COMES_THROUGH
-                                                                      : IS_KEPT_BACK;
+    bool by_icmp = recvmsg(*socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0;
+    close(*socket); /* it has said what it can */
+    *socket = -1;
+    return !by_icmp;
 }
 
 /** Was the question with a key refused by something between us? What a host refuses by TCP is not
@@ -200,20 +210,18 @@ enum lane_witness witness_state(int called[LANE_WITNESS_CALLS])
         }
         called[KNOWN] = IS_KEPT_BACK;
     }
-    if (called[KNOWN] == NOTHING) {
-        called[KNOWN] = (int)hear(called[WITHOUT_KEY]);
-    }
-    if (called[KNOWN] != NOTHING && called[WITHOUT_KEY] >= 0) {
-        close(called[WITHOUT_KEY]); /* it has said what it can */
-        called[WITHOUT_KEY] = -1;
+    if (called[KNOWN] == NOTHING &&
+        (is_answered(&called[NEXT_PORT]) || is_answered(&called[PRIVILEGED_PORT]))) {
+        called[KNOWN] = COMES_THROUGH;
     }
     return called[KNOWN] == COMES_THROUGH ? LANE_WITNESS_SILENT : LANE_WITNESS_UNKNOWN;
 }
 
 void witness_dismiss(const int called[LANE_WITNESS_CALLS])
 {
-    close(called[WITH_KEY]);
-    if (called[WITHOUT_KEY] >= 0) {
-        close(called[WITHOUT_KEY]);
+    for (unsigned i = WITH_KEY; i < KNOWN; i++) {
+        if (called[i] >= 0) {
+            close(called[i]);
+        }
     }
 }

@@ -12,9 +12,11 @@
  *      endpoint            listen(key)    nobody ever accepts what is asked there
  *      who waits for it    call(key) -> state(), state(), ... -> dismiss()
  *
- * That nobody answers proves that nobody has the key only if TCP comes through at all. So any other
- * port of that host is asked as well, without a key: its kernel refuses, or somebody accepts. If
- * nothing comes back, or something between us says that it lets nothing through, nothing is known.
+ * That nobody answers proves that nobody has the key only if TCP comes through at all. So two other
+ * ports of that host are asked as well, without a key: its kernel refuses, or somebody accepts. If
+ * nothing comes back from either, or something between us says that it lets nothing through,
+ * nothing is known. One port is next to the endpoint's own, which a firewall treats alike. Any user
+ * may listen there and not answer, but only root at the other.
  */
 #ifndef BEOWIRE_LANE_WITNESS_H
 #define BEOWIRE_LANE_WITNESS_H

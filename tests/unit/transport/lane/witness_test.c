@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that say whether an endpoint is there; through the UDP lane, which asks them. */
+#include "lane/witness.h"
 #include "udp_pair.h"
 
 #include <errno.h>
@@ -77,20 +78,24 @@ TEST(witness__another_key_proves_nothing)
     close_pair(&pair);
 }
 
+static struct sockaddr_in internet_of(const struct lane_address *place)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+
+    memcpy(&at.sin_addr, place->bytes + 12, sizeof at.sin_addr);
+    memcpy(&at.sin_port, place->bytes + 16, sizeof at.sin_port);
+    return at;
+}
+
 /** Whoever has the port of an end that is no more, and listens there, has not its key. */
 TEST(witness__who_takes_the_port_proves_nothing)
 {
     struct udp_pair pair = open_pair();
 
+    struct sockaddr_in at = internet_of(&pair.at_b);
     namespace_go(far);
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-    } at = {.v4 = {.sin_family = AF_INET}};
-    memcpy(&at.v4.sin_addr, pair.at_b.bytes + 12, sizeof at.v4.sin_addr);
-    memcpy(&at.v4.sin_port, pair.at_b.bytes + 16, sizeof at.v4.sin_port);
     int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(taken, &at.any, sizeof at.v4), 0);
+    assert_int_equal(bind(taken, (struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(taken, 1), 0);
     assert_int_equal(pair.b->operations->bear_witness(pair.b, key), -EADDRINUSE);
     namespace_go(here);
@@ -98,6 +103,26 @@ TEST(witness__who_takes_the_port_proves_nothing)
     wait_for(&pair, called, LANE_WITNESS_SILENT);
     dismiss(&pair, called);
     close(taken);
+    close_pair(&pair);
+}
+
+/** Another user may listen at any port from 1,024 on, and leave whoever asks without an answer. */
+TEST(witness__who_keeps_the_next_port_silent_hides_no_end)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_address next = pair.at_b;
+
+    next.bytes[17] ^= 1; /* the lower byte of the port */
+    struct sockaddr_in at = internet_of(&next);
+    namespace_go(far);
+    int silent =
+        witness_listen((struct sockaddr *)&at, sizeof at, another); /* drops what lacks it */
+    assert_true(silent >= 0);
+    namespace_go(here);
+    struct call called = call_b(&pair, key);
+    wait_for(&pair, called, LANE_WITNESS_SILENT);
+    dismiss(&pair, called);
+    close(silent);
     close_pair(&pair);
 }
 
