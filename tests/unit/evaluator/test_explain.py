@@ -223,9 +223,9 @@ def test_split__other_programs__are_none_of_the_message() -> None:
 
 
 def test_split__of_what_perf_has_recorded__has_all_parts() -> None:
-    """Some samples of a ping-pong over TCP that sleeps, as perf wrote them."""
+    """One sample of each stack of a ping-pong over TCP that sleeps, as perf wrote them."""
     samples = parse(RECORDED.read_text(encoding="utf-8").splitlines())
-    assert len(samples) > 100
+    assert len(samples) > 30
     window_ns = sum(sample.period_ns for sample in samples) / 2
     pids = {sample.pid for sample in samples if sample.comm == "beowire-engine"}
     found = split(
