@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter
 
 from beowire.record import SCHEMA, End, Meta, Result, Skipped
 
+_WIDTH = 100
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -30,7 +31,17 @@ def schema() -> dict[str, Any]:
 
 def text() -> str:
     """As it is published."""
-    return json.dumps(schema(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return _lines(schema(), "") + "\n"
+
+
+def _lines(value: Any, begin: str, indent: str = "") -> str:
+    """JSON behind `begin`, in which what fits in a line is one."""
+    line = begin + json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(line) <= _WIDTH or not isinstance(value, dict):
+        return line
+    inner = indent + " "
+    members = [_lines(one, f'{inner}"{name}": ', inner) for name, one in value.items()]
+    return f"{begin}{{\n" + ",\n".join(members) + f"\n{indent}}}"
 
 
 if __name__ == "__main__":

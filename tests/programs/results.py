@@ -111,9 +111,9 @@ def read(path: Path) -> list[Row]:
 
 
 def write(path: Path, rows: Sequence[Row]) -> None:
-    """As JSON."""
-    text = json.dumps({"programs": list(rows)}, indent=1, sort_keys=True, ensure_ascii=False)
-    files.write_named(path, text + "\n")
+    """As JSON, a line for each row."""
+    lines = [json.dumps(one, sort_keys=True, ensure_ascii=False) for one in rows]
+    files.write_named(path, '{"programs": [\n' + ",\n".join(lines) + "\n]}\n")
 
 
 def document(text: str, rows: Sequence[Row]) -> str:
