@@ -14,13 +14,20 @@
 #include <cmocka.h>
 
 /** Start and end of that section: names that the linker defines. */
-extern const struct CMUnitTest *const __start_unit_tests[];
-extern const struct CMUnitTest *const __stop_unit_tests[];
+extern const struct CMUnitTest __start_unit_tests[];
+extern const struct CMUnitTest __stop_unit_tests[];
 
+#if __has_attribute(no_reorder)
+#define TEST_IN_ORDER __attribute__((no_reorder)) /* gcc may turn their order round */
+#else
+#define TEST_IN_ORDER
+#endif
+
+/* With their own alignment, and no other that a compiler thinks better, they are an array. */
 #define TEST_LISTED(name, function, setup, teardown)                                               \
-    static const struct CMUnitTest name##__test = {#name, function, setup, teardown, NULL};        \
-    static const struct CMUnitTest *const name##__listed                                           \
-        __attribute__((section("unit_tests"), used)) = &name##__test
+    TEST_IN_ORDER static const struct CMUnitTest name##__test                                      \
+        __attribute__((section("unit_tests"), used, aligned(sizeof(void *)))) = {                  \
+            #name, function, setup, teardown, NULL}
 
 /** A test without fixture: TEST(function__situation) { ... } */
 #define TEST(name) TEST_AROUND(name, NULL, NULL)
