@@ -6,9 +6,8 @@
 #include "../engine/testing.h"
 #include "driver.h"
 
-static void probe__says_what_is_missing(void **state)
+TEST(probe__says_what_is_missing)
 {
-    (void)state;
     const struct driver *driver = beowire_driver_table()[0];
     const struct driver_options options = {0};
     char reason[DRIVER_REASON_BYTES] = "";
@@ -18,9 +17,8 @@ static void probe__says_what_is_missing(void **state)
     assert_null(strchr(reason, '\n'));
 }
 
-static void open__fails_with_the_same_reason(void **state)
+TEST(open__fails_with_the_same_reason)
 {
-    (void)state;
     const struct driver *driver = beowire_driver_table()[0];
     const struct driver_options options = {0};
     char error[DRIVER_REASON_BYTES] = "";
@@ -30,9 +28,8 @@ static void open__fails_with_the_same_reason(void **state)
     assert_null(session);
 }
 
-static void table__is_whole_and_has_one_driver(void **state)
+TEST(table__is_whole_and_has_one_driver)
 {
-    (void)state;
     const struct driver *const *table = beowire_driver_table();
     assert_int_equal(table[0]->abi, DRIVER_ABI);
     assert_non_null(table[0]->address);
@@ -41,14 +38,4 @@ static void table__is_whole_and_has_one_driver(void **state)
     assert_non_null(table[0]->receive);
     assert_non_null(table[0]->close);
     assert_null(table[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(probe__says_what_is_missing),
-        cmocka_unit_test(open__fails_with_the_same_reason),
-        cmocka_unit_test(table__is_whole_and_has_one_driver),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

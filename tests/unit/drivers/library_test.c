@@ -5,9 +5,8 @@
 
 #define VERSION "Open MPI v4.1.4, package: Debian OpenMPI\nident: 4.1.4"
 
-static void address__is_printable_and_without_spaces(void **state)
+TEST(address__is_printable_and_without_spaces)
 {
-    (void)state;
     char text[DRIVER_ADDRESS_BYTES];
     volatile size_t too_few = 20; /* not known to the compiler, which would warn */
     assert_int_equal(library_address(VERSION, text, sizeof text), 0);
@@ -17,9 +16,8 @@ static void address__is_printable_and_without_spaces(void **state)
     assert_int_equal(library_address(VERSION, text, too_few), -ENOSPC);
 }
 
-static void compare__the_whole_text_counts(void **state)
+TEST(compare__the_whole_text_counts)
 {
-    (void)state;
     char text[DRIVER_ADDRESS_BYTES];
     char error[DRIVER_REASON_BYTES] = "";
     assert_int_equal(library_address(VERSION, text, sizeof text), 0);
@@ -29,23 +27,12 @@ static void compare__the_whole_text_counts(void **state)
                                " install the same on both");
 }
 
-static void compare__what_is_no_address(void **state)
+TEST(compare__what_is_no_address)
 {
-    (void)state;
     static const char *const TEXTS[] = {"", "@", "x", "-1@Open", "123", "99999999999999999@x"};
     for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++) {
         char error[DRIVER_REASON_BYTES] = "";
         assert_int_equal(library_compare(VERSION, TEXTS[i], error, sizeof error), -EINVAL);
         assert_non_null(strstr(error, "is not the address of another end"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(address__is_printable_and_without_spaces),
-        cmocka_unit_test(compare__the_whole_text_counts),
-        cmocka_unit_test(compare__what_is_no_address),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static struct driver_options options(const char *interface, const char *address)
     return (struct driver_options){.interface = interface, .local_address = address};
 }
 
-static void interface__given_by_name_or_address_or_not_at_all(void **state)
+TEST(interface__given_by_name_or_address_or_not_at_all)
 {
-    (void)state;
     char name[IF_NAMESIZE];
     struct driver_options given = options("", "");
     assert_int_equal(local_interface(&given, name, error, sizeof error), 0);
@@ -32,9 +31,8 @@ static void interface__given_by_name_or_address_or_not_at_all(void **state)
     assert_string_equal(name, "lo");
 }
 
-static void interface__that_cannot_be(void **state)
+TEST(interface__that_cannot_be)
 {
-    (void)state;
     char name[IF_NAMESIZE];
     struct driver_options given = options("nonexistent0", "");
     assert_int_equal(local_interface(&given, name, error, sizeof error), -ENODEV);
@@ -45,9 +43,8 @@ static void interface__that_cannot_be(void **state)
     assert_int_equal(local_interface(&given, name, error, sizeof error), -EINVAL);
 }
 
-static void interface__no_descriptor_left_is_no_missing_interface(void **state)
+TEST(interface__no_descriptor_left_is_no_missing_interface)
 {
-    (void)state;
     char name[IF_NAMESIZE];
     struct driver_options given = options("lo", "");
     struct rlimit before;
@@ -60,9 +57,8 @@ static void interface__no_descriptor_left_is_no_missing_interface(void **state)
     assert_non_null(strstr(error, "Too many open files"));
 }
 
-static void address__given_or_of_the_interface_or_loopback(void **state)
+TEST(address__given_or_of_the_interface_or_loopback)
 {
-    (void)state;
     struct sockaddr_storage address;
     char text[LOCAL_TEXT_BYTES];
     struct driver_options given = options("", "");
@@ -96,9 +92,8 @@ static int read_again(const char *here_text, const char *text, char *again)
     return result;
 }
 
-static void read__what_write_wrote(void **state)
+TEST(read__what_write_wrote)
 {
-    (void)state;
     char again[LOCAL_TEXT_BYTES];
     assert_int_equal(read_again("127.0.0.1", "10.0.0.1:65535", again), 0);
     assert_string_equal(again, "10.0.0.1:65535");
@@ -106,9 +101,8 @@ static void read__what_write_wrote(void **state)
     assert_string_equal(again, "[fd00::2]:1");
 }
 
-static void read__link_local_gets_our_zone(void **state)
+TEST(read__link_local_gets_our_zone)
 {
-    (void)state;
     struct sockaddr_storage there;
     struct sockaddr_in6 here = {.sin6_family = AF_INET6, .sin6_scope_id = 7};
     struct sockaddr_storage storage = {0};
@@ -119,9 +113,8 @@ static void read__link_local_gets_our_zone(void **state)
     assert_int_equal(((struct sockaddr_in6 *)&there)->sin6_scope_id, 0);
 }
 
-static void read__what_is_no_address(void **state)
+TEST(read__what_is_no_address)
 {
-    (void)state;
     static const char *const TEXTS[] = {"",          "1.2.3.4",       "1.2.3.4:",  "1.2.3.4:0",
                                         ":80",       "1.2.3.4:65536", "[::1]:80",  "x:80",
                                         "1.2.3.4:x", "1.2.3.4:-1",    "1.2.3:4:5", "]:80"};
@@ -131,27 +124,11 @@ static void read__what_is_no_address(void **state)
     }
 }
 
-static void write__text_too_short(void **state)
+TEST(write__text_too_short)
 {
-    (void)state;
     struct sockaddr_storage address;
     char text[8];
     struct driver_options given = options("", "127.0.0.1");
     assert_int_equal(local_address(&given, &address, error, sizeof error), 0);
     assert_int_equal(local_write(&address, text, sizeof text), -ENOSPC);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interface__given_by_name_or_address_or_not_at_all),
-        cmocka_unit_test(interface__that_cannot_be),
-        cmocka_unit_test(interface__no_descriptor_left_is_no_missing_interface),
-        cmocka_unit_test(address__given_or_of_the_interface_or_loopback),
-        cmocka_unit_test(read__what_write_wrote),
-        cmocka_unit_test(read__link_local_gets_our_zone),
-        cmocka_unit_test(read__what_is_no_address),
-        cmocka_unit_test(write__text_too_short),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 
 #include "../engine/testing.h"
 
-static void request__is_one_that_kernels_of_all_page_sizes_take(void **state)
+TEST(request__is_one_that_kernels_of_all_page_sizes_take)
 {
-    (void)state;
     static const size_t HEADERS = sizeof(struct tpacket2_hdr) + sizeof(struct sockaddr_ll);
     /* x86; Raspberry Pi 5, as it comes; others for 64-bit ARM. */
     static const size_t PAGES[] = {4096, 16384, 65536};
@@ -27,12 +26,4 @@ static void request__is_one_that_kernels_of_all_page_sizes_take(void **state)
             assert_int_equal(request.tp_frame_nr, 512);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(request__is_one_that_kernels_of_all_page_sizes_take),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

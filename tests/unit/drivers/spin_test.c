@@ -52,9 +52,8 @@ static int spin_out(struct spin *spin, uint64_t *turns)
     return error;
 }
 
-static void turn__short_wait_reads_no_clock(void **state)
+TEST_AROUND(turn__short_wait_reads_no_clock, reset, NULL)
 {
-    (void)state;
     struct spin spin = spin_start(&HOST, 1);
     uint64_t before = now_ns;
     for (int i = 1; i < SPIN_TURNS; i++) {
@@ -64,9 +63,8 @@ static void turn__short_wait_reads_no_clock(void **state)
     assert_int_equal(questions, 0);
 }
 
-static void turn__asks_every_millisecond(void **state)
+TEST_AROUND(turn__asks_every_millisecond, reset, NULL)
 {
-    (void)state;
     uint64_t turns;
     struct spin spin = spin_start(&HOST, SPIN_FOREVER);
     stop_at_question = 3;
@@ -75,18 +73,16 @@ static void turn__asks_every_millisecond(void **state)
     assert_int_equal(turns, SPIN_TURNS * (1 + 3 * 10));
 }
 
-static void turn__gives_up_after_the_limit(void **state)
+TEST_AROUND(turn__gives_up_after_the_limit, reset, NULL)
 {
-    (void)state;
     uint64_t turns;
     struct spin spin = spin_start(&HOST, 5000000);
     assert_int_equal(spin_out(&spin, &turns), -ETIMEDOUT);
     assert_int_equal(turns, SPIN_TURNS * (1 + 5 * 10));
 }
 
-static void progress__starts_the_limit_again(void **state)
+TEST_AROUND(progress__starts_the_limit_again, reset, NULL)
 {
-    (void)state;
     uint64_t turns;
     struct spin spin = spin_start(&HOST, 5000000);
     for (int i = 0; i < SPIN_TURNS * 41; i++) {
@@ -97,23 +93,10 @@ static void progress__starts_the_limit_again(void **state)
     assert_true(turns >= UINT64_C(50) * SPIN_TURNS);
 }
 
-static void turn__stop_comes_before_the_limit(void **state)
+TEST_AROUND(turn__stop_comes_before_the_limit, reset, NULL)
 {
-    (void)state;
     uint64_t turns;
     struct spin spin = spin_start(&HOST, 1000000);
     stop_at_question = 1;
     assert_int_equal(spin_out(&spin, &turns), -ECANCELED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(turn__short_wait_reads_no_clock, reset),
-        cmocka_unit_test_setup(turn__asks_every_millisecond, reset),
-        cmocka_unit_test_setup(turn__gives_up_after_the_limit, reset),
-        cmocka_unit_test_setup(progress__starts_the_limit_again, reset),
-        cmocka_unit_test_setup(turn__stop_comes_before_the_limit, reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 
 #include "../engine/testing.h"
 
-static void number__one_after_the_other(void **state)
+TEST(number__one_after_the_other)
 {
-    (void)state;
     const char *text = "12/ff@18446744073709551615";
     uint64_t value = 0;
     assert_true(text_number(&text, 10, '/', 12, &value));
@@ -17,9 +16,8 @@ static void number__one_after_the_other(void **state)
     assert_int_equal(*text, '\0');
 }
 
-static void number__that_is_none(void **state)
+TEST(number__that_is_none)
 {
-    (void)state;
     static const char *const TEXTS[] = {"",  "/",   "-1/",  "+1/", " 1/",
                                         "1", "1x/", "101/", "a/",  "99999999999999999999/"};
     for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++) {
@@ -29,13 +27,4 @@ static void number__that_is_none(void **state)
         assert_int_equal(value, 7);
         assert_ptr_equal(text, TEXTS[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(number__one_after_the_other),
-        cmocka_unit_test(number__that_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

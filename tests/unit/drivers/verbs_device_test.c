@@ -30,9 +30,8 @@ static const struct ibv_gid_entry *choose(uint32_t interface_index, const union 
     return verbs_device_choose(TABLE, sizeof TABLE / sizeof TABLE[0], interface_index, wanted);
 }
 
-static void choose__the_address_that_is_wanted(void **state)
+TEST(choose__the_address_that_is_wanted)
 {
-    (void)state;
     assert_int_equal(choose(2, &(union ibv_gid)IPV4(1))->gid_index, 3);
     assert_int_equal(choose(2, &(union ibv_gid)IPV4(2))->gid_index, 4);
     assert_int_equal(choose(2, &(union ibv_gid)IPV6(1))->gid_index, 1);
@@ -40,32 +39,28 @@ static void choose__the_address_that_is_wanted(void **state)
 }
 
 /* The interface of that number may be another namespace's. */
-static void choose__an_address_that_it_has_not(void **state)
+TEST(choose__an_address_that_it_has_not)
 {
-    (void)state;
     assert_null(choose(2, &(union ibv_gid)IPV4(9)));
     assert_null(choose(3, &(union ibv_gid)IPV4(1)));
 }
 
-static void choose__any_address(void **state)
+TEST(choose__any_address)
 {
-    (void)state;
     assert_int_equal(choose(2, NULL)->gid_index, 3);
     assert_int_equal(choose(3, NULL)->gid_index, 5);
     assert_int_equal(choose(0, NULL)->gid_index, 3);
 }
 
-static void choose__none_without_roce_v2(void **state)
+TEST(choose__none_without_roce_v2)
 {
-    (void)state;
     assert_null(choose(4, &(union ibv_gid)IPV6(4)));
     assert_null(choose(4, NULL));
     assert_null(choose(5, NULL));
 }
 
-static void open__the_device_of_the_address(void **state)
+TEST(open__the_device_of_the_address)
 {
-    (void)state;
     struct verbs_device device;
     char error[DRIVER_REASON_BYTES] = "";
     const struct driver_options options = {.interface = "", .local_address = "127.0.0.1"};
@@ -79,26 +74,12 @@ static void open__the_device_of_the_address(void **state)
     verbs_device_close(&device);
 }
 
-static void open__no_such_interface(void **state)
+TEST(open__no_such_interface)
 {
-    (void)state;
     struct verbs_device device;
     char error[DRIVER_REASON_BYTES] = "";
     const struct driver_options options = {.interface = "nonexistent0", .local_address = ""};
     assert_int_equal(verbs_device_open(&device, &options, error, sizeof error), -ENODEV);
     assert_string_equal(error, "there is no interface 'nonexistent0' on this node");
     assert_null(device.context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choose__the_address_that_is_wanted),
-        cmocka_unit_test(choose__an_address_that_it_has_not),
-        cmocka_unit_test(choose__any_address),
-        cmocka_unit_test(choose__none_without_roce_v2),
-        cmocka_unit_test(open__the_device_of_the_address),
-        cmocka_unit_test(open__no_such_interface),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 
 #include "../engine/testing.h"
 
-static void add__as_many_as_there_is_room_for(void **state)
+TEST(add__as_many_as_there_is_room_for)
 {
-    (void)state;
     struct verbs_queue queue = {0};
     for (int i = 0; i < VERBS_WINDOW; i++) {
         assert_true(verbs_queue_add(&queue, NULL, 1, i % 2 == 0));
@@ -14,9 +13,8 @@ static void add__as_many_as_there_is_room_for(void **state)
     assert_int_equal(verbs_queue_length(&queue), VERBS_WINDOW);
 }
 
-static void at__each_kind_in_its_order(void **state)
+TEST(at__each_kind_in_its_order)
 {
-    (void)state;
     struct verbs_queue queue = {0};
     (void)verbs_queue_add(&queue, NULL, 1, true);
     (void)verbs_queue_add(&queue, NULL, 2, false);
@@ -31,9 +29,8 @@ static void at__each_kind_in_its_order(void **state)
     assert_null(verbs_queue_to_copy(&queue));
 }
 
-static void settle__not_before_what_was_posted_earlier(void **state)
+TEST(settle__not_before_what_was_posted_earlier)
 {
-    (void)state;
     struct verbs_queue queue = {0};
     struct verbs_region *const region = (struct verbs_region *)&queue;
     (void)verbs_queue_add(&queue, NULL, 1, true);
@@ -50,9 +47,8 @@ static void settle__not_before_what_was_posted_earlier(void **state)
 }
 
 /* What has left the queue is not taken for what has come to its place. */
-static void at__a_cursor_that_stayed_behind(void **state)
+TEST(at__a_cursor_that_stayed_behind)
 {
-    (void)state;
     struct verbs_queue queue = {0};
     for (uint64_t i = 0; i < 3 * VERBS_WINDOW; i++) {
         (void)verbs_queue_add(&queue, NULL, i + 1, true);
@@ -67,9 +63,8 @@ static void at__a_cursor_that_stayed_behind(void **state)
     assert_null(verbs_queue_to_end(&queue));
 }
 
-static void drop__the_region_of_one_that_has_begun(void **state)
+TEST(drop__the_region_of_one_that_has_begun)
 {
-    (void)state;
     struct verbs_queue queue = {0};
     struct verbs_region *const region = (struct verbs_region *)&queue;
     (void)verbs_queue_add(&queue, NULL, 1, true);
@@ -82,16 +77,4 @@ static void drop__the_region_of_one_that_has_begun(void **state)
     (void)verbs_queue_add(&queue, NULL, 3, true);
     assert_int_equal(verbs_queue_to_begin(&queue)->size, 3);
     assert_null(verbs_queue_to_end(&queue));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(add__as_many_as_there_is_room_for),
-        cmocka_unit_test(at__each_kind_in_its_order),
-        cmocka_unit_test(settle__not_before_what_was_posted_earlier),
-        cmocka_unit_test(at__a_cursor_that_stayed_behind),
-        cmocka_unit_test(drop__the_region_of_one_that_has_begun),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,10 @@ static int set_up(void **state)
     return 0;
 }
 
-static void use__part_of_what_is_kept_is_known(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(struct verbs_regions *regions, name, set_up, NULL)
+
+FIXTURE_TEST(use__part_of_what_is_kept_is_known)
 {
-    struct verbs_regions *regions = *state;
     assert_int_equal(verbs_regions_keep(regions, memory, sizeof memory[0]), 0);
     struct verbs_region *region = verbs_regions_use(regions, memory[0] + 8, 56);
     assert_non_null(region);
@@ -64,9 +65,8 @@ static void use__part_of_what_is_kept_is_known(void **state)
     assert_int_equal(forgotten, 1);
 }
 
-static void use__what_reaches_beyond_is_registered_as_it_is(void **state)
+FIXTURE_TEST(use__what_reaches_beyond_is_registered_as_it_is)
 {
-    struct verbs_regions *regions = *state;
     assert_int_equal(verbs_regions_keep(regions, memory, 32), 0);
     assert_non_null(verbs_regions_use(regions, memory[0] + 8, 25));
     assert_int_equal(registered, 2);
@@ -76,9 +76,8 @@ static void use__what_reaches_beyond_is_registered_as_it_is(void **state)
     assert_int_equal(registered, 2);
 }
 
-static void forget__not_what_is_in_use(void **state)
+FIXTURE_TEST(forget__not_what_is_in_use)
 {
-    struct verbs_regions *regions = *state;
     struct verbs_region *used = verbs_regions_use(regions, memory[0], 64);
     struct verbs_region *idle = verbs_regions_use(regions, memory[1], 64);
     verbs_regions_release(idle);
@@ -90,9 +89,8 @@ static void forget__not_what_is_in_use(void **state)
     assert_int_equal(forgotten, 2);
 }
 
-static void use__the_one_that_was_longest_not_used_makes_room(void **state)
+FIXTURE_TEST(use__the_one_that_was_longest_not_used_makes_room)
 {
-    struct verbs_regions *regions = *state;
     for (size_t i = 0; i < VERBS_REGIONS; i++) {
         verbs_regions_release(verbs_regions_use(regions, memory[i], 64));
     }
@@ -107,9 +105,8 @@ static void use__the_one_that_was_longest_not_used_makes_room(void **state)
     assert_int_equal(registered, before + 1);
 }
 
-static void use__all_in_use(void **state)
+FIXTURE_TEST(use__all_in_use)
 {
-    struct verbs_regions *regions = *state;
     for (size_t i = 0; i < VERBS_REGIONS; i++) {
         assert_non_null(verbs_regions_use(regions, memory[i], 64));
     }
@@ -118,26 +115,12 @@ static void use__all_in_use(void **state)
     assert_int_equal(errno, ENOBUFS);
 }
 
-static void keep__a_device_that_refuses(void **state)
+FIXTURE_TEST(keep__a_device_that_refuses)
 {
-    struct verbs_regions *regions = *state;
     refuses = ENOMEM;
     assert_int_equal(verbs_regions_keep(regions, memory, 64), -ENOMEM);
     assert_null(verbs_regions_use(regions, memory, 64));
     assert_int_equal(errno, ENOMEM);
     verbs_regions_close(regions);
     assert_int_equal(forgotten, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(use__part_of_what_is_kept_is_known, set_up),
-        cmocka_unit_test_setup(use__what_reaches_beyond_is_registered_as_it_is, set_up),
-        cmocka_unit_test_setup(forget__not_what_is_in_use, set_up),
-        cmocka_unit_test_setup(use__the_one_that_was_longest_not_used_makes_room, set_up),
-        cmocka_unit_test_setup(use__all_in_use, set_up),
-        cmocka_unit_test_setup(keep__a_device_that_refuses, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

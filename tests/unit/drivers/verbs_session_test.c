@@ -144,11 +144,10 @@ static int hear(struct verbs_session *session, enum verbs_kind kind, unsigned fl
     return verbs_session_advance(session);
 }
 
-static void advance__a_word_is_heard(void **state)
+TEST(advance__a_word_is_heard)
 {
     static struct verbs_session session;
 
-    (void)state;
     assert_int_equal(hear(&session, VERBS_GREETING, IBV_WC_WITH_IMM, 0), 1);
     assert_true(session.greeted);
     assert_int_equal(returned, 1);
@@ -157,22 +156,20 @@ static void advance__a_word_is_heard(void **state)
 }
 
 /** Of what has no immediate data those bytes of the completion are not written. */
-static void advance__a_message_without_a_word(void **state)
+TEST(advance__a_message_without_a_word)
 {
     static struct verbs_session session;
 
-    (void)state;
     assert_int_equal(hear(&session, VERBS_GREETING, 0, 0), -EPROTO);
     assert_false(session.greeted);
     assert_int_equal(hear(&session, VERBS_COPIED, IBV_WC_GRH, 100), -EPROTO);
     assert_int_equal(session.arrived_end, 0);
 }
 
-static void advance__words_that_are_none(void **state)
+TEST(advance__words_that_are_none)
 {
     static struct verbs_session session;
 
-    (void)state;
     assert_int_equal(hear(&session, VERBS_KINDS, IBV_WC_WITH_IMM, 0), -EPROTO);
     assert_int_equal(hear(&session, VERBS_COPIED, IBV_WC_WITH_IMM, VERBS_COPIED_BYTES + 1),
                      -EPROTO);
@@ -181,12 +178,11 @@ static void advance__words_that_are_none(void **state)
 
 /** A process that was kept waiting finds both at once: the last message of an end that has left,
  * and that it has. */
-static void advance__what_came_before_the_failure_is_there(void **state)
+TEST(advance__what_came_before_the_failure_is_there)
 {
     static struct verbs_session session;
     uint8_t got[100] = {0};
 
-    (void)state;
     begin(&session);
     assert_true(verbs_queue_add(&session.in, got, sizeof got, false));
     memset(memory, 7, sizeof memory);
@@ -203,12 +199,11 @@ static void advance__what_came_before_the_failure_is_there(void **state)
 
 /** It comes between the looks at what was received and at what was sent, and the latter has failed.
  */
-static void advance__what_came_before_sending_failed_is_there(void **state)
+TEST(advance__what_came_before_sending_failed_is_there)
 {
     static struct verbs_session session;
     uint8_t got[100] = {0};
 
-    (void)state;
     begin(&session);
     session.flushing = true;
     assert_true(verbs_queue_add(&session.in, got, sizeof got, false));
@@ -223,12 +218,11 @@ static void advance__what_came_before_sending_failed_is_there(void **state)
 }
 
 /** A message of another size ends the session, also if it is noticed beside one that is right. */
-static void pump__a_failure_is_for_good(void **state)
+TEST(pump__a_failure_is_for_good)
 {
     static struct verbs_session session;
     uint8_t got[100] = {0};
 
-    (void)state;
     begin(&session);
     for (int i = 0; i < 3; i++) {
         assert_true(verbs_queue_add(&session.in, got, sizeof got, false));
@@ -242,18 +236,4 @@ static void pump__a_failure_is_for_good(void **state)
     assert_int_equal(verbs_session_pump(&session), -EBADMSG);
     assert_int_equal(verbs_session_advance(&session), -EBADMSG);
     assert_int_equal(verbs_queue_settle(&session.in), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(advance__a_word_is_heard),
-        cmocka_unit_test(advance__a_message_without_a_word),
-        cmocka_unit_test(advance__words_that_are_none),
-        cmocka_unit_test(advance__what_came_before_the_failure_is_there),
-        cmocka_unit_test(advance__what_came_before_sending_failed_is_there),
-        cmocka_unit_test(pump__a_failure_is_for_good),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

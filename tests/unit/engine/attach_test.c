@@ -10,9 +10,8 @@
 #include "link.h"
 #include "testing.h"
 
-static void attach__nobody_wants_an_engine(void **state)
+TEST(attach__nobody_wants_an_engine)
 {
-    (void)state;
     int errors = dup(STDERR_FILENO);
     int nowhere = open("/dev/null", O_WRONLY);
     assert_true(errors >= 0 && nowhere >= 0);
@@ -24,9 +23,8 @@ static void attach__nobody_wants_an_engine(void **state)
 }
 
 /* An engine that never looks at its connection, as one inside a library that hangs. */
-static void attach__an_engine_that_hangs_ends_with_its_proxy(void **state)
+TEST(attach__an_engine_that_hangs_ends_with_its_proxy)
 {
-    (void)state;
     char name[LINK_NAME_BYTES];
     pid_t peer = 0;
     int status = 0;
@@ -51,14 +49,4 @@ static void attach__an_engine_that_hangs_ends_with_its_proxy(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), EXIT_INPUT_ENDED);
     close(listener);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attach__nobody_wants_an_engine),
-        cmocka_unit_test(attach__an_engine_that_hangs_ends_with_its_proxy),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,9 +58,8 @@ static int adds_without_seccomp(const void *context, char *text, size_t bytes)
     return call_cost_add(0, &cost, text, bytes);
 }
 
-static void call_cost_add__puts_filters_in_and_measures_them(void **state)
+TEST(call_cost_add__puts_filters_in_and_measures_them)
 {
-    (void)state;
     int before = filters();
     if (before < 0) {
         skip(); /* a kernel before 5.9 */
@@ -68,25 +67,22 @@ static void call_cost_add__puts_filters_in_and_measures_them(void **state)
     assert_int_equal(trial(adds_two, NULL, TRIAL_MS, reason, sizeof reason), before + 2);
 }
 
-static void call_cost_add__without_seccomp__says_so(void **state)
+TEST(call_cost_add__without_seccomp__says_so)
 {
-    (void)state;
     assert_int_equal(trial(adds_without_seccomp, NULL, TRIAL_MS, reason, sizeof reason), -ENOSYS);
     assert_non_null(
         strstr(reason, "the kernel takes no seccomp filter (Function not implemented)"));
 }
 
-static void call_cost_steps__more_than_a_filter_can_add__names_what_it_can(void **state)
+TEST(call_cost_steps__more_than_a_filter_can_add__names_what_it_can)
 {
-    (void)state;
     uint64_t steps = 0;
     assert_int_equal(call_cost_steps(1, &steps, reason, sizeof reason), -ERANGE);
     assert_non_null(strstr(reason, "not for 1 ns"));
 }
 
-static void call_cost_steps__leaves_no_filter_here(void **state)
+TEST(call_cost_steps__leaves_no_filter_here)
 {
-    (void)state;
     int before = filters();
     uint64_t steps = 0;
     assert_int_equal(call_cost_steps(1000, &steps, reason, sizeof reason), 0);
@@ -105,9 +101,8 @@ static int run_engine(const char *words, char *said, size_t bytes)
     return WEXITSTATUS(pclose(out));
 }
 
-static void call_cost_main__the_command_inherits_the_filter(void **state)
+TEST(call_cost_main__the_command_inherits_the_filter)
 {
-    (void)state;
     char said[256];
     char wanted[64];
     if (filters() < 0) {
@@ -120,9 +115,8 @@ static void call_cost_main__the_command_inherits_the_filter(void **state)
     assert_string_equal(said, wanted);
 }
 
-static void call_cost_main__bad_input_gets_one_line(void **state)
+TEST(call_cost_main__bad_input_gets_one_line)
 {
-    (void)state;
     static const struct {
         const char *words;
         const char *said;
@@ -140,17 +134,4 @@ static void call_cost_main__bad_input_gets_one_line(void **state)
         assert_non_null(strstr(said, BAD[i].said));
         assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(call_cost_add__puts_filters_in_and_measures_them),
-        cmocka_unit_test(call_cost_add__without_seccomp__says_so),
-        cmocka_unit_test(call_cost_steps__more_than_a_filter_can_add__names_what_it_can),
-        cmocka_unit_test(call_cost_steps__leaves_no_filter_here),
-        cmocka_unit_test(call_cost_main__the_command_inherits_the_filter),
-        cmocka_unit_test(call_cost_main__bad_input_gets_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,16 +55,14 @@ static const char *answer(const struct driver *driver, const char *line)
     return text;
 }
 
-static void answer__no_drivers(void **state)
+TEST(answer__no_drivers)
 {
-    (void)state;
     assert_string_equal(answer(NULL, "drivers"),
                         "{\"event\":\"drivers\",\"drivers\":[],\"broken\":[]}\n");
 }
 
-static void answer__driver_that_is_ready(void **state)
+TEST(answer__driver_that_is_ready)
 {
-    (void)state;
     static const struct driver DRIVER = {.name = "good",
                                          .summary = "a \"good\" one",
                                          .placement = DRIVER_HOST,
@@ -80,18 +78,16 @@ static void answer__driver_that_is_ready(void **state)
                 "\"ready\":true,\"reason\":\"\"}]");
 }
 
-static void answer__driver_whose_probe_crashes(void **state)
+TEST(answer__driver_whose_probe_crashes)
 {
-    (void)state;
     static const struct driver CRASHES = {
         .name = "c", .summary = "", .placement = DRIVER_PAIR, .probe = crashes};
     expect_part(answer(&CRASHES, "drivers"),
                 "\"ready\":false,\"reason\":\"it ends the process that tries it: SIGKILL\"");
 }
 
-static void answer__driver_that_is_not_ready(void **state)
+TEST(answer__driver_that_is_not_ready)
 {
-    (void)state;
     static const struct driver REFUSES = {
         .name = "a", .summary = "", .placement = DRIVER_PAIR, .probe = refuses};
     static const struct driver SILENT = {
@@ -101,15 +97,4 @@ static void answer__driver_that_is_not_ready(void **state)
     expect_part(answer(&SILENT, "drivers"),
                 "\"ready\":false,\"reason\":\"Operation not permitted\"");
     expect_part(answer(&SILENT, "drivers"), "\"placement\":\"process\"");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answer__no_drivers),
-        cmocka_unit_test(answer__driver_that_is_ready),
-        cmocka_unit_test(answer__driver_that_is_not_ready),
-        cmocka_unit_test(answer__driver_whose_probe_crashes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,9 +135,8 @@ static int play(enum fault fault, uint64_t size, uint64_t *arrived, char *reason
     return result;
 }
 
-static void run__honest_driver(void **state)
+TEST(run__honest_driver)
 {
-    (void)state;
     static const uint64_t SIZES[] = {1, 2, 7, 8, 9, 1000, BUFFER_BYTES};
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         char reason[CHECK_REASON_BYTES];
@@ -147,9 +146,8 @@ static void run__honest_driver(void **state)
     }
 }
 
-static void run__every_lie_is_found(void **state)
+TEST(run__every_lie_is_found)
 {
-    (void)state;
     static const struct {
         enum fault fault;
         int error;
@@ -172,13 +170,4 @@ static void run__every_lie_is_found(void **state)
         }
         assert_int_equal(arrived, 2);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(run__honest_driver),
-        cmocka_unit_test(run__every_lie_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 
 #include "testing.h"
 
-static void now__never_goes_back(void **state)
+TEST(now__never_goes_back)
 {
-    (void)state;
     uint64_t last = clock_now_ns();
     for (int i = 0; i < 10000; i++) {
         uint64_t now = clock_now_ns();
@@ -14,20 +13,10 @@ static void now__never_goes_back(void **state)
     }
 }
 
-static void measure__costs_that_can_be(void **state)
+TEST(measure__costs_that_can_be)
 {
-    (void)state;
     struct clock_cost cost = clock_measure();
     assert_true(cost.overhead_ns > 0);
     assert_true(cost.overhead_p99_ns > 0);
     assert_true(cost.resolution_ns > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(now__never_goes_back),
-        cmocka_unit_test(measure__costs_that_can_be),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

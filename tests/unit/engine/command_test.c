@@ -19,9 +19,8 @@ static void refuses(const char *line, const char *part_of_reason)
     assert_non_null(strstr(command.reason, part_of_reason));
 }
 
-static void parse__every_verb(void **state)
+TEST(parse__every_verb)
 {
-    (void)state;
     static const char *const VERBS[] = {"hello",  "clock",       "drivers", "patterns",
                                         "probes", "environment", "route",   "system-call-cost",
                                         "open",   "connect",     "run",     "check",
@@ -34,9 +33,8 @@ static void parse__every_verb(void **state)
     }
 }
 
-static void parse__words(void **state)
+TEST(parse__words)
 {
-    (void)state;
     assert_int_equal(parse("open driver=tcp role=initiator max_size=10 address="), 0);
     assert_int_equal(command.verb, COMMAND_OPEN);
     assert_string_equal(command_text(&command, "driver", NULL), "tcp");
@@ -46,23 +44,20 @@ static void parse__words(void **state)
     assert_string_equal(command_text(&command, "interface", "lo"), "lo");
 }
 
-static void parse__value_with_equals_sign(void **state)
+TEST(parse__value_with_equals_sign)
 {
-    (void)state;
     assert_int_equal(parse("connect peer=a=b"), 0);
     assert_string_equal(command_text(&command, "peer", NULL), "a=b");
 }
 
-static void parse__percent_encoding(void **state)
+TEST(parse__percent_encoding)
 {
-    (void)state;
     assert_int_equal(parse("connect peer=a%20b%25%c3%A9"), 0);
     assert_string_equal(command_text(&command, "peer", NULL), "a b%\xc3\xa9");
 }
 
-static void parse__bad_percent_encoding(void **state)
+TEST(parse__bad_percent_encoding)
 {
-    (void)state;
     refuses("connect peer=%", "hexadecimal");
     refuses("connect peer=%2", "hexadecimal");
     refuses("connect peer=%2g", "hexadecimal");
@@ -70,9 +65,8 @@ static void parse__bad_percent_encoding(void **state)
     refuses("connect peer=a%00b", "%00");
 }
 
-static void parse__unknown_verb_or_key(void **state)
+TEST(parse__unknown_verb_or_key)
 {
-    (void)state;
     refuses("", "unknown command ''");
     refuses("dance", "unknown command 'dance'");
     refuses("RUN", "unknown command");
@@ -80,9 +74,8 @@ static void parse__unknown_verb_or_key(void **state)
     refuses("run colour=red", "run has no key 'colour'");
 }
 
-static void parse__malformed_words(void **state)
+TEST(parse__malformed_words)
 {
-    (void)state;
     refuses("run size", "not key=value");
     refuses("run  size=1", "one space");
     refuses("run size=1 ", "one space");
@@ -90,17 +83,15 @@ static void parse__malformed_words(void **state)
     refuses("run size=1 size=2", "size is given twice");
 }
 
-static void parse__bytes_that_are_not_printable(void **state)
+TEST(parse__bytes_that_are_not_printable)
 {
-    (void)state;
     refuses("connect peer=\t", "encode it as %09");
     refuses("connect peer=\xc3\xa9", "%C3");
     assert_int_equal(command_parse(&command, "close\0x", 7), -EINVAL);
 }
 
-static void parse__longest_line(void **state)
+TEST(parse__longest_line)
 {
-    (void)state;
     static const char START[] = "connect peer=";
     const size_t start_bytes = sizeof START - 1;
     char line[COMMAND_LINE_BYTES + 1];
@@ -114,18 +105,16 @@ static void parse__longest_line(void **state)
     assert_int_equal(command_parse(&command, line, COMMAND_LINE_BYTES + 1), -EINVAL);
 }
 
-static void parse__reason_of_a_long_word_is_one_short_line(void **state)
+TEST(parse__reason_of_a_long_word_is_one_short_line)
 {
-    (void)state;
     char line[COMMAND_LINE_BYTES];
     memset(line, 'x', sizeof line);
     assert_int_equal(command_parse(&command, line, sizeof line), -EINVAL);
     assert_true(strlen(command.reason) < 100);
 }
 
-static void number__limits(void **state)
+TEST(number__limits)
 {
-    (void)state;
     uint64_t value = 0;
     assert_int_equal(parse("run size=18446744073709551615 count=0 skip=18446744073709551616"), 0);
     assert_int_equal(command_number(&command, "size", 1, UINT64_MAX, &value), 0);
@@ -137,18 +126,16 @@ static void number__limits(void **state)
     assert_int_equal(command_number(&command, "skip", 0, UINT64_MAX, &value), -EINVAL);
 }
 
-static void number__absent_keeps_the_default(void **state)
+TEST(number__absent_keeps_the_default)
 {
-    (void)state;
     uint64_t value = 42;
     assert_int_equal(parse("run"), 0);
     assert_int_equal(command_number(&command, "size", 1, 5, &value), 0);
     assert_int_equal(value, 42);
 }
 
-static void number__what_is_none(void **state)
+TEST(number__what_is_none)
 {
-    (void)state;
     static const char *const LINES[] = {"run size=",   "run size=-1",  "run size=+1",
                                         "run size=1k", "run size=0x1", "run size=%201"};
     for (size_t i = 0; i < sizeof LINES / sizeof LINES[0]; i++) {
@@ -159,32 +146,10 @@ static void number__what_is_none(void **state)
     }
 }
 
-static void require__missing_key(void **state)
+TEST(require__missing_key)
 {
-    (void)state;
     assert_int_equal(parse("run size=1"), 0);
     assert_int_equal(command_require(&command, "size"), 0);
     assert_int_equal(command_require(&command, "count"), -EINVAL);
     assert_string_equal(command.reason, "run needs count=");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parse__every_verb),
-        cmocka_unit_test(parse__words),
-        cmocka_unit_test(parse__value_with_equals_sign),
-        cmocka_unit_test(parse__percent_encoding),
-        cmocka_unit_test(parse__bad_percent_encoding),
-        cmocka_unit_test(parse__unknown_verb_or_key),
-        cmocka_unit_test(parse__malformed_words),
-        cmocka_unit_test(parse__bytes_that_are_not_printable),
-        cmocka_unit_test(parse__longest_line),
-        cmocka_unit_test(parse__reason_of_a_long_word_is_one_short_line),
-        cmocka_unit_test(number__limits),
-        cmocka_unit_test(number__absent_keeps_the_default),
-        cmocka_unit_test(number__what_is_none),
-        cmocka_unit_test(require__missing_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,8 @@ static char *facts(void)
     return json.text;
 }
 
-static void host__what_the_system_says_of_itself(void **state)
+TEST(host__what_the_system_says_of_itself)
 {
-    (void)state;
     char expected[512];
     struct utsname names;
     assert_int_equal(uname(&names), 0);
@@ -36,9 +35,8 @@ static void host__what_the_system_says_of_itself(void **state)
     free(text);
 }
 
-static void host__affinity_as_ranges(void **state)
+TEST(host__affinity_as_ranges)
 {
-    (void)state;
     cpu_set_t before;
     cpu_set_t one;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
@@ -55,13 +53,4 @@ static void host__affinity_as_ranges(void **state)
     expect_part(text, expected);
     free(text);
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host__what_the_system_says_of_itself),
-        cmocka_unit_test(host__affinity_as_ranges),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static char *facts(const char *interface)
     return json.text;
 }
 
-static void interface__loopback(void **state)
+TEST(interface__loopback)
 {
-    (void)state;
     char expected[64];
     struct ifreq request = {0};
     (void)snprintf(request.ifr_name, sizeof request.ifr_name, "lo");
@@ -42,22 +41,12 @@ static void interface__loopback(void **state)
     free(text);
 }
 
-static void interface__that_went_away(void **state)
+TEST(interface__that_went_away)
 {
-    (void)state;
     char *text = facts("nonexistent0");
     expect_part(text, "\"interface\":\"nonexistent0\"");
     expect_part(text, "\"interface_mtu\":null");
     expect_part(text, "\"interface_driver\":null");
     expect_part(text, "\"interface_offload_rx_gro\":null");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interface__loopback),
-        cmocka_unit_test(interface__that_went_away),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static const char *answer(const char *line)
     return capture_end();
 }
 
-static void answer__one_line_of_facts(void **state)
+TEST(answer__one_line_of_facts)
 {
-    (void)state;
     const char *text = answer("environment");
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     expect_part(text, "{\"event\":\"environment\",\"fields\":{\"hostname\":");
@@ -24,15 +23,13 @@ static void answer__one_line_of_facts(void **state)
     assert_null(strstr(text, "\"interface\":"));
 }
 
-static void answer__with_an_interface(void **state)
+TEST(answer__with_an_interface)
 {
-    (void)state;
     expect_part(answer("environment interface=lo"), "\"interface\":\"lo\"");
 }
 
-static void answer__no_descriptor_left_is_no_missing_interface(void **state)
+TEST(answer__no_descriptor_left_is_no_missing_interface)
 {
-    (void)state;
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
@@ -45,22 +42,10 @@ static void answer__no_descriptor_left_is_no_missing_interface(void **state)
     expect_part(text, "Too many open files");
 }
 
-static void answer__unknown_interface(void **state)
+TEST(answer__unknown_interface)
 {
-    (void)state;
     const char *text = answer("environment interface=nonexistent0");
     expect_part(text, "\"code\":\"ENODEV\"");
     expect_part(text, "nonexistent0");
     expect_part(text, "\"fatal\":false");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answer__one_line_of_facts),
-        cmocka_unit_test(answer__with_an_interface),
-        cmocka_unit_test(answer__no_descriptor_left_is_no_missing_interface),
-        cmocka_unit_test(answer__unknown_interface),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

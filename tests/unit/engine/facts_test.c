@@ -34,18 +34,16 @@ static char *written(void (*function)(struct json *, const char *, const char *)
     return text;
 }
 
-static void text__first_line_tidied(void **state)
+TEST(text__first_line_tidied)
 {
-    (void)state;
     write_file("  one\t two  \nthree\n");
     assert_string_equal(written(facts_text), "{\"k\":\"one two\"}");
     write_file("\"quoted\"\n");
     assert_string_equal(written(facts_text), "{\"k\":\"quoted\"}");
 }
 
-static void text__nothing_there(void **state)
+TEST(text__nothing_there)
 {
-    (void)state;
     write_file("");
     assert_string_equal(written(facts_text), "{\"k\":null}");
     write_file("\n");
@@ -56,9 +54,8 @@ static void text__nothing_there(void **state)
     assert_string_equal(written(facts_choice), "{\"k\":null}");
 }
 
-static void value__number_or_text(void **state)
+TEST(value__number_or_text)
 {
-    (void)state;
     write_file("-17\n");
     assert_string_equal(written(facts_value), "{\"k\":-17}");
     write_file("4096 131072\t33554432\n");
@@ -67,18 +64,16 @@ static void value__number_or_text(void **state)
     assert_string_equal(written(facts_value), "{\"k\":\"99999999999999999999\"}");
 }
 
-static void choice__in_brackets(void **state)
+TEST(choice__in_brackets)
 {
-    (void)state;
     write_file("always [madvise] never\n");
     assert_string_equal(written(facts_choice), "{\"k\":\"madvise\"}");
     write_file("always madvise]\n");
     assert_string_equal(written(facts_choice), "{\"k\":null}");
 }
 
-static void find__by_exact_name(void **state)
+TEST(find__by_exact_name)
 {
-    (void)state;
     char text[16];
     write_file("model\t: 1\nmodel name\t: A  CPU @ 1: 2\nNAME=\"x y\"\nno separator\n");
     assert_true(facts_find(path, "model name", text, sizeof text));
@@ -103,10 +98,5 @@ static int remove_path(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text__first_line_tidied), cmocka_unit_test(text__nothing_there),
-        cmocka_unit_test(value__number_or_text),   cmocka_unit_test(choice__in_brackets),
-        cmocka_unit_test(find__by_exact_name),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return run_listed_tests(make_path, remove_path);
 }

@@ -8,9 +8,8 @@
 static uint8_t data[4096];
 static uint8_t again[4096 + 8];
 
-static void fill__differs_from_place_to_place(void **state)
+TEST(fill__differs_from_place_to_place)
 {
-    (void)state;
     fill_content(data, sizeof data);
     for (size_t at = 8; at < sizeof data; at += 8) {
         assert_memory_not_equal(data + at - 8, data + at, 8);
@@ -19,12 +18,4 @@ static void fill__differs_from_place_to_place(void **state)
     fill_content(again, 4096);
     assert_memory_equal(data, again, sizeof data);
     assert_int_equal(again[4096], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fill__differs_from_place_to_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

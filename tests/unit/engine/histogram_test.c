@@ -5,9 +5,8 @@
 
 #include "testing.h"
 
-static void index__exact_below_256(void **state)
+TEST(index__exact_below_256)
 {
-    (void)state;
     for (uint64_t value = 0; value < 256; value++) {
         assert_int_equal(histogram_index(value), value);
         assert_int_equal(histogram_lower(value), value);
@@ -15,9 +14,8 @@ static void index__exact_below_256(void **state)
     }
 }
 
-static void index__values_of_the_protocol(void **state)
+TEST(index__values_of_the_protocol)
 {
-    (void)state;
     /* Worked out by hand from docs/ENGINE.md. */
     assert_int_equal(histogram_index(256), 256);
     assert_int_equal(histogram_index(257), 256);
@@ -28,9 +26,8 @@ static void index__values_of_the_protocol(void **state)
     assert_int_equal(histogram_index(UINT64_MAX), HISTOGRAM_BUCKETS - 1);
 }
 
-static void buckets__cover_all_values_without_gaps(void **state)
+TEST(buckets__cover_all_values_without_gaps)
 {
-    (void)state;
     for (size_t i = 0; i + 1 < HISTOGRAM_BUCKETS; i++) {
         uint64_t end = histogram_lower(i) + histogram_width(i);
         assert_int_equal(end, histogram_lower(i + 1));
@@ -41,9 +38,8 @@ static void buckets__cover_all_values_without_gaps(void **state)
     }
 }
 
-static void add__counts_and_extremes(void **state)
+TEST(add__counts_and_extremes)
 {
-    (void)state;
     struct histogram *histogram = malloc(sizeof *histogram);
     assert_non_null(histogram);
     histogram_clear(histogram);
@@ -60,15 +56,4 @@ static void add__counts_and_extremes(void **state)
     histogram_clear(histogram);
     assert_int_equal(histogram->counts[506], 0);
     free(histogram);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(index__exact_below_256),
-        cmocka_unit_test(index__values_of_the_protocol),
-        cmocka_unit_test(buckets__cover_all_values_without_gaps),
-        cmocka_unit_test(add__counts_and_extremes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

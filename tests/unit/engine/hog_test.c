@@ -35,6 +35,8 @@ static int finish(void **state)
     return joined ? 0 : pthread_join(hog.thread, NULL);
 }
 
+#define FINISHED_TEST(name) TEST_AROUND(name, NULL, finish)
+
 static void wait_for_work(uint64_t more)
 {
     const uint64_t before = atomic_load(&hog.work);
@@ -43,26 +45,23 @@ static void wait_for_work(uint64_t more)
     }
 }
 
-static void hog__computes_and_counts(void **state)
+FINISHED_TEST(hog__computes_and_counts)
 {
-    (void)state;
     begin(HOG_COMPUTES, 0);
     const uint64_t before_ns = hog_cpu_ns(&hog);
     wait_for_work(1000000);
     assert_true(hog_cpu_ns(&hog) > before_ns);
 }
 
-static void hog__copies_memory(void **state)
+FINISHED_TEST(hog__copies_memory)
 {
-    (void)state;
     begin(HOG_MEMORY, 0);
     wait_for_work(3 * hogs.memory); /* more than once around */
 }
 
 /* Of a hundred periods it takes a tenth, or less where others want the CPU. */
-static void hog__keeps_to_its_share(void **state)
+FINISHED_TEST(hog__keeps_to_its_share)
 {
-    (void)state;
     begin(HOG_DUTY, 10);
     const uint64_t begun_ns = clock_now_ns();
     const uint64_t before_ns = hog_cpu_ns(&hog);
@@ -75,9 +74,8 @@ static void hog__keeps_to_its_share(void **state)
     assert_true(used_ns < (clock_now_ns() - begun_ns) / 4);
 }
 
-static void pause__does_nothing_until_told_to_go_on(void **state)
+FINISHED_TEST(pause__does_nothing_until_told_to_go_on)
 {
-    (void)state;
     begin(HOG_COMPUTES, 0);
     wait_for_work(1);
     hogs_pause(&hogs, 1, true);
@@ -90,9 +88,8 @@ static void pause__does_nothing_until_told_to_go_on(void **state)
     wait_for_work(1);
 }
 
-static void end__of_one_that_rests(void **state)
+FINISHED_TEST(end__of_one_that_rests)
 {
-    (void)state;
     begin(HOG_COMPUTES, 0);
     hogs_pause(&hogs, 1, true);
     hogs_end(&hogs);
@@ -102,9 +99,8 @@ static void end__of_one_that_rests(void **state)
     hogs_pause(&hogs, 1, true);        /* and this does not wait for it */
 }
 
-static void begin__a_cpu_that_is_none(void **state)
+FINISHED_TEST(begin__a_cpu_that_is_none)
 {
-    (void)state;
     begin(HOG_COMPUTES, 0);
     hogs_end(&hogs);
     assert_int_equal(pthread_join(hog.thread, NULL), 0);
@@ -115,16 +111,4 @@ static void begin__a_cpu_that_is_none(void **state)
     assert_int_equal(pthread_create(&hog.thread, NULL, be_hog, &hog), 0);
     joined = false;
     assert_true(hogs_wait_begun(&hogs, 1) < 0);
-}
-
-#define FINISHED(test) cmocka_unit_test_teardown(test, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FINISHED(hog__computes_and_counts), FINISHED(hog__copies_memory),
-        FINISHED(hog__keeps_to_its_share),  FINISHED(pause__does_nothing_until_told_to_go_on),
-        FINISHED(end__of_one_that_rests),   FINISHED(begin__a_cpu_that_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,8 @@ static int close_pipe(void **state)
     return 0;
 }
 
+#define WITH_PIPE_TEST(name) TEST_AROUND(name, open_pipe, close_pipe)
+
 static void say(const char *text)
 {
     assert_int_equal(write(writer, text, strlen(text)), strlen(text));
@@ -58,9 +60,8 @@ static void expect(enum input_result result)
     assert_int_equal(input_next(&input, line, &length), result);
 }
 
-static void next__lines_in_order_then_the_end(void **state)
+WITH_PIPE_TEST(next__lines_in_order_then_the_end)
 {
-    (void)state;
     say("one\ntwo\n\nthr");
     say("ee\nhalf a line");
     hang_up();
@@ -71,9 +72,8 @@ static void next__lines_in_order_then_the_end(void **state)
     expect(INPUT_END);
 }
 
-static void next__line_too_long(void **state)
+WITH_PIPE_TEST(next__line_too_long)
 {
-    (void)state;
     static char line[COMMAND_LINE_BYTES + 1];
     memset(line, 'x', sizeof line);
     for (int i = 0; i < 5; i++) {
@@ -86,9 +86,8 @@ static void next__line_too_long(void **state)
     expect(INPUT_END);
 }
 
-static void next__longest_line(void **state)
+WITH_PIPE_TEST(next__longest_line)
 {
-    (void)state;
     static char text[COMMAND_LINE_BYTES + 1];
     memset(text, 'y', COMMAND_LINE_BYTES);
     say(text);
@@ -97,9 +96,8 @@ static void next__longest_line(void **state)
     expect_line(text);
 }
 
-static void waits__for_a_line_or_the_end(void **state)
+WITH_PIPE_TEST(waits__for_a_line_or_the_end)
 {
-    (void)state;
     assert_false(input_waits(&input, 0));
     say("one\ntwo\n");
     assert_true(input_waits(&input, 0));
@@ -111,33 +109,29 @@ static void waits__for_a_line_or_the_end(void **state)
     assert_true(input_waits(&input, 0));
 }
 
-static void interrupts__nothing_to_read(void **state)
+WITH_PIPE_TEST(interrupts__nothing_to_read)
 {
-    (void)state;
     assert_false(input_interrupts(&input));
 }
 
-static void interrupts__stop_is_used_up(void **state)
+WITH_PIPE_TEST(interrupts__stop_is_used_up)
 {
-    (void)state;
     say("stop\nhello\n");
     assert_true(input_interrupts(&input));
     assert_false(input_interrupts(&input));
     expect_line("hello");
 }
 
-static void interrupts__stop_behind_other_lines(void **state)
+WITH_PIPE_TEST(interrupts__stop_behind_other_lines)
 {
-    (void)state;
     say("hello\nstop\ndrivers\n");
     assert_true(input_interrupts(&input));
     expect_line("hello");
     expect_line("drivers");
 }
 
-static void interrupts__close_and_quit_wait_their_turn(void **state)
+WITH_PIPE_TEST(interrupts__close_and_quit_wait_their_turn)
 {
-    (void)state;
     say("close\nquit\n");
     assert_true(input_interrupts(&input));
     expect_line("close");
@@ -146,18 +140,16 @@ static void interrupts__close_and_quit_wait_their_turn(void **state)
     assert_false(input_interrupts(&input));
 }
 
-static void interrupts__not_by_half_a_line_or_other_words(void **state)
+WITH_PIPE_TEST(interrupts__not_by_half_a_line_or_other_words)
 {
-    (void)state;
     say("stopping\nnonstop\nstop");
     assert_false(input_interrupts(&input));
     say("\n");
     assert_true(input_interrupts(&input));
 }
 
-static void interrupts__end_of_input(void **state)
+WITH_PIPE_TEST(interrupts__end_of_input)
 {
-    (void)state;
     say("hello\n");
     hang_up();
     (void)input_interrupts(&input);
@@ -166,9 +158,8 @@ static void interrupts__end_of_input(void **state)
     expect(INPUT_END);
 }
 
-static void interrupts__end_behind_a_full_buffer(void **state)
+WITH_PIPE_TEST(interrupts__end_behind_a_full_buffer)
 {
-    (void)state;
     static char lines[sizeof input.data];
     memset(lines, '\n', sizeof lines);
     assert_int_equal(write(writer, lines, sizeof lines), sizeof lines);
@@ -176,24 +167,4 @@ static void interrupts__end_behind_a_full_buffer(void **state)
     assert_false(input_interrupts(&input));
     hang_up();
     assert_true(input_interrupts(&input));
-}
-
-#define WITH_PIPE(test) cmocka_unit_test_setup_teardown(test, open_pipe, close_pipe)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_PIPE(next__lines_in_order_then_the_end),
-        WITH_PIPE(next__line_too_long),
-        WITH_PIPE(next__longest_line),
-        WITH_PIPE(waits__for_a_line_or_the_end),
-        WITH_PIPE(interrupts__nothing_to_read),
-        WITH_PIPE(interrupts__stop_is_used_up),
-        WITH_PIPE(interrupts__stop_behind_other_lines),
-        WITH_PIPE(interrupts__close_and_quit_wait_their_turn),
-        WITH_PIPE(interrupts__not_by_half_a_line_or_other_words),
-        WITH_PIPE(interrupts__end_of_input),
-        WITH_PIPE(interrupts__end_behind_a_full_buffer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

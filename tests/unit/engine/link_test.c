@@ -25,9 +25,10 @@ static int close_listener(void **state)
     return close(listener);
 }
 
-static void connect__reaches_who_listens(void **state)
+#define FIXTURE_TEST(name) TEST_AROUND(name, open_listener, close_listener)
+
+FIXTURE_TEST(connect__reaches_who_listens)
 {
-    (void)state;
     char byte = 0;
     pid_t peer = 0;
     int near = link_connect(name);
@@ -43,9 +44,8 @@ static void connect__reaches_who_listens(void **state)
     close(far);
 }
 
-static void listen__each_has_a_name_of_its_own(void **state)
+FIXTURE_TEST(listen__each_has_a_name_of_its_own)
 {
-    (void)state;
     char other[LINK_NAME_BYTES];
     int second = link_listen(other);
     assert_true(second >= 0);
@@ -53,9 +53,8 @@ static void listen__each_has_a_name_of_its_own(void **state)
     close(second);
 }
 
-static void connect__nobody_listens(void **state)
+TEST(connect__nobody_listens)
 {
-    (void)state;
     assert_int_equal(link_connect("beowire-engine-nobody"), -ECONNREFUSED);
 }
 
@@ -72,28 +71,12 @@ static int as_another_user(void)
     return WEXITSTATUS(status);
 }
 
-static void connect__another_users_is_refused_by_both(void **state)
+FIXTURE_TEST(connect__another_users_is_refused_by_both)
 {
-    (void)state;
     pid_t peer = 0;
     if (geteuid() != 0) {
         skip();
     }
     assert_int_equal(as_another_user(), 0);
     assert_int_equal(link_accept(listener, &peer), -EPERM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(connect__reaches_who_listens, open_listener,
-                                        close_listener),
-        cmocka_unit_test_setup_teardown(listen__each_has_a_name_of_its_own, open_listener,
-                                        close_listener),
-        cmocka_unit_test(connect__nobody_listens),
-        cmocka_unit_test_setup_teardown(connect__another_users_is_refused_by_both, open_listener,
-                                        close_listener),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

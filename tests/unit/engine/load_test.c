@@ -31,6 +31,8 @@ static int clean(void **state)
     return 0;
 }
 
+#define CLEANED_TEST(name) TEST_AROUND(name, NULL, clean)
+
 /* The other threads of this process: how many, and with which nice value. */
 static size_t threads(int nice)
 {
@@ -58,9 +60,8 @@ static uint64_t cpu_ns(void)
     return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
-static void load__one_hog_a_cpu_at_the_nice_value(void **state)
+CLEANED_TEST(load__one_hog_a_cpu_at_the_nice_value)
 {
-    (void)state;
     cpu_set_t before;
     cpu_set_t after;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
@@ -77,9 +78,8 @@ static void load__one_hog_a_cpu_at_the_nice_value(void **state)
     }
 }
 
-static void load__ends_when_asked(void **state)
+CLEANED_TEST(load__ends_when_asked)
 {
-    (void)state;
     expect_part(ask("load nice=0 seconds=60"), "\"nice\":0");
     load_end(&load);
     assert_int_equal(threads(0), 0);
@@ -88,9 +88,8 @@ static void load__ends_when_asked(void **state)
 }
 
 /* Nobody asks them to: joining returns when their second is over. */
-static void load__ends_by_itself(void **state)
+CLEANED_TEST(load__ends_by_itself)
 {
-    (void)state;
     expect_part(ask("load nice=19 seconds=1"), "\"load\"");
     for (size_t i = 0; i < load.count; i++) {
         assert_int_equal(pthread_join(load.hogs[i].thread, NULL), 0);
@@ -98,16 +97,14 @@ static void load__ends_by_itself(void **state)
     load.count = 0;
 }
 
-static void load__twice(void **state)
+CLEANED_TEST(load__twice)
 {
-    (void)state;
     expect_part(ask("load nice=19 seconds=60"), "\"load\"");
     expect_part(ask("load nice=19 seconds=60"), "EBUSY");
 }
 
-static void load__refused(void **state)
+CLEANED_TEST(load__refused)
 {
-    (void)state;
     expect_part(ask("load"), "load needs seconds=");
     expect_part(ask("load nice=19"), "load needs seconds=");
     expect_part(ask("load nice=20 seconds=1"), "nice must be a number from 0 to 19");
@@ -123,9 +120,8 @@ static void load__refused(void **state)
     assert_null(load.hogs);
 }
 
-static void load__on_named_cpus_of_the_lowest_priority(void **state)
+CLEANED_TEST(load__on_named_cpus_of_the_lowest_priority)
 {
-    (void)state;
     char line[64];
     (void)snprintf(line, sizeof line, "load kind=idle seconds=60 cpus=%d", sched_getcpu());
     expect_part(ask(line), "\"kind\":\"idle\",\"nice\":0,\"hogs\":1}");
@@ -154,9 +150,8 @@ static void meter_it(void)
     load_meter_answer(&load);
 }
 
-static void pause__and_resume(void **state)
+CLEANED_TEST(pause__and_resume)
 {
-    (void)state;
     expect_part(tell(pause_it), "this engine makes no load");
     expect_part(ask("load nice=19 seconds=60"), "\"load\"");
     expect_part(tell(pause_it), "{\"event\":\"paused\"}");
@@ -169,9 +164,8 @@ static void pause__and_resume(void **state)
     }
 }
 
-static void meter__what_each_has_had(void **state)
+CLEANED_TEST(meter__what_each_has_had)
 {
-    (void)state;
     expect_part(tell(meter_it), "this engine makes no load");
     expect_part(ask("load kind=memory seconds=60"), "\"kind\":\"memory\"");
     while (atomic_load(&load.hogs[0].work) == 0) {
@@ -181,21 +175,4 @@ static void meter__what_each_has_had(void **state)
     expect_part(text, "{\"event\":\"meter\",\"at_ns\":");
     expect_part(text, "\"unit\":\"bytes\",\"hogs\":[{\"cpu\":");
     assert_null(strstr(text, "\"work\":0,"));
-}
-
-#define CLEANED(test) cmocka_unit_test_teardown(test, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CLEANED(load__one_hog_a_cpu_at_the_nice_value),
-        CLEANED(load__ends_when_asked),
-        CLEANED(load__ends_by_itself),
-        CLEANED(load__twice),
-        CLEANED(load__refused),
-        CLEANED(load__on_named_cpus_of_the_lowest_priority),
-        CLEANED(pause__and_resume),
-        CLEANED(meter__what_each_has_had),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void run__each_end_does_its_part(void **state)
+TEST_AROUND(run__each_end_does_its_part, prepare, NULL)
 {
-    (void)state;
     assert_int_equal(measure(), 0);
     assert_string_equal(called, "initiate");
     assert_int_equal(fake.flushes, 1);
@@ -51,9 +50,8 @@ static void run__each_end_does_its_part(void **state)
     assert_true(result.in_step);
 }
 
-static void run__cancelled_is_stopped_and_no_failure(void **state)
+TEST_AROUND(run__cancelled_is_stopped_and_no_failure, prepare, NULL)
 {
-    (void)state;
     ends_with = -ECANCELED;
     assert_int_equal(measure(), 0);
     assert_true(result.stopped);
@@ -61,31 +59,16 @@ static void run__cancelled_is_stopped_and_no_failure(void **state)
     assert_int_equal(fake.flushes, 0);
 }
 
-static void run__failure_of_the_driver(void **state)
+TEST_AROUND(run__failure_of_the_driver, prepare, NULL)
 {
-    (void)state;
     ends_with = -ECONNRESET;
     assert_int_equal(measure(), -ECONNRESET);
     assert_false(result.stopped);
 }
 
-static void run__unreliable_driver_is_always_in_step(void **state)
+TEST_AROUND(run__unreliable_driver_is_always_in_step, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     assert_int_equal(measure(), 0);
     assert_true(result.in_step);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(run__each_end_does_its_part),
-        PREPARED(run__cancelled_is_stopped_and_no_failure),
-        PREPARED(run__failure_of_the_driver),
-        PREPARED(run__unreliable_driver_is_always_in_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,8 @@ static int close_modules(void **state)
     return 0;
 }
 
+#define WITH_MODULES_TEST(name) TEST_AROUND(name, open_modules, close_modules)
+
 static void expect_broken(const char *file, const char *part_of_reason)
 {
     for (size_t i = 0; i < modules.broken_count; i++) {
@@ -85,9 +87,8 @@ static void expect_broken(const char *file, const char *part_of_reason)
     fail_msg("%s is not broken because of '%s'", file, part_of_reason);
 }
 
-static void load_all__keeps_the_good_and_explains_the_rest(void **state)
+WITH_MODULES_TEST(load_all__keeps_the_good_and_explains_the_rest)
 {
-    (void)state;
     modules_load_all(&modules);
     assert_int_equal(modules.driver_count, 2);
     assert_string_equal(modules.drivers[0]->name, "good");
@@ -105,18 +106,16 @@ static void load_all__keeps_the_good_and_explains_the_rest(void **state)
     assert_int_equal(modules.broken_count, 11);
 }
 
-static void load_all__twice_is_once(void **state)
+WITH_MODULES_TEST(load_all__twice_is_once)
 {
-    (void)state;
     modules_load_all(&modules);
     modules_load_all(&modules);
     assert_int_equal(modules.driver_count, 2);
     assert_int_equal(modules.broken_count, 11);
 }
 
-static void load_all__directory_that_others_can_write(void **state)
+WITH_MODULES_TEST(load_all__directory_that_others_can_write)
 {
-    (void)state;
     assert_int_equal(chmod(directory, 0777), 0);
     modules_load_all(&modules);
     const struct driver *found = modules_find(&modules, "good");
@@ -126,9 +125,8 @@ static void load_all__directory_that_others_can_write(void **state)
     expect_broken(strrchr(directory, '/') + 1, "others may write to it");
 }
 
-static void load_all__file_of_somebody_else(void **state)
+WITH_MODULES_TEST(load_all__file_of_somebody_else)
 {
-    (void)state;
     if (geteuid() != 0) {
         skip();
     }
@@ -138,9 +136,8 @@ static void load_all__file_of_somebody_else(void **state)
     expect_broken("text.so", "belongs to another user");
 }
 
-static void load_all__relative_directory(void **state)
+WITH_MODULES_TEST(load_all__relative_directory)
 {
-    (void)state;
     modules_close(&modules);
     assert_int_equal(modules_open(&modules, "."), 0);
     modules_load_all(&modules);
@@ -148,43 +145,38 @@ static void load_all__relative_directory(void **state)
     assert_null(modules_find(&modules, "good"));
 }
 
-static void find__loads_no_other_file(void **state)
+WITH_MODULES_TEST(find__loads_no_other_file)
 {
-    (void)state;
     const struct driver *driver = modules_find(&modules, "good");
     assert_non_null(driver);
     assert_string_equal(driver->name, "good");
     assert_int_equal(modules.file_count, 1);
 }
 
-static void find__in_the_file_that_the_beginning_of_the_name_says(void **state)
+WITH_MODULES_TEST(find__in_the_file_that_the_beginning_of_the_name_says)
 {
-    (void)state;
     assert_non_null(modules_find(&modules, "good:part_1/b-c"));
     assert_int_equal(modules.file_count, 1);
 }
 
-static void find__unknown_or_malformed_name(void **state)
+WITH_MODULES_TEST(find__unknown_or_malformed_name)
 {
-    (void)state;
     assert_null(modules_find(&modules, "../good"));
     assert_null(modules_find(&modules, ""));
     assert_int_equal(modules.file_count, 0);
     assert_null(modules_find(&modules, "good-friend"));
 }
 
-static void fault__why_the_file_of_a_name_cannot_be_loaded(void **state)
+WITH_MODULES_TEST(fault__why_the_file_of_a_name_cannot_be_loaded)
 {
-    (void)state;
     assert_null(modules_fault(&modules, "crashes"));
     assert_null(modules_find(&modules, "crashes"));
     assert_non_null(strstr(modules_fault(&modules, "crashes"), "tries it: SIG"));
     assert_null(modules_fault(&modules, "nothing"));
 }
 
-static void open__directory_that_is_missing(void **state)
+WITH_MODULES_TEST(open__directory_that_is_missing)
 {
-    (void)state;
     modules_close(&modules);
     assert_int_equal(modules_open(&modules, "/nonexistent/drivers"), 0);
     modules_load_all(&modules);
@@ -192,9 +184,8 @@ static void open__directory_that_is_missing(void **state)
     expect_broken("drivers", "cannot be read");
 }
 
-static void open__several_directories(void **state)
+WITH_MODULES_TEST(open__several_directories)
 {
-    (void)state;
     char both[2 * PATH_MAX];
     (void)snprintf(both, sizeof both, "/nonexistent:%s", directory);
     modules_close(&modules);
@@ -202,22 +193,7 @@ static void open__several_directories(void **state)
     assert_non_null(modules_find(&modules, "good"));
 }
 
-#define WITH_MODULES(test) cmocka_unit_test_setup_teardown(test, open_modules, close_modules)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        WITH_MODULES(load_all__keeps_the_good_and_explains_the_rest),
-        WITH_MODULES(load_all__twice_is_once),
-        WITH_MODULES(load_all__directory_that_others_can_write),
-        WITH_MODULES(load_all__file_of_somebody_else),
-        WITH_MODULES(load_all__relative_directory),
-        WITH_MODULES(find__loads_no_other_file),
-        WITH_MODULES(find__in_the_file_that_the_beginning_of_the_name_says),
-        WITH_MODULES(find__unknown_or_malformed_name),
-        WITH_MODULES(fault__why_the_file_of_a_name_cannot_be_loaded),
-        WITH_MODULES(open__directory_that_is_missing),
-        WITH_MODULES(open__several_directories),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+    return run_listed_tests(make_directory, remove_directory);
 }

@@ -9,9 +9,8 @@
 /* Of one more than there are, each. */
 enum { ERRORS = 200, SIGNALS = 70 };
 
-static void error_name__as_glibc_has_it(void **state)
+TEST(error_name__as_glibc_has_it)
 {
-    (void)state;
     for (int error = 1; error < ERRORS; error++) {
         const char *expected = strerrorname_np(error);
         const char *name = error_name(error);
@@ -24,9 +23,8 @@ static void error_name__as_glibc_has_it(void **state)
     assert_null(error_name(-EPERM));
 }
 
-static void signal_name__as_glibc_has_it(void **state)
+TEST(signal_name__as_glibc_has_it)
 {
-    (void)state;
     for (int number = 1; number < SIGNALS; number++) {
         const char *expected = sigabbrev_np(number);
         const char *name = signal_name(number);
@@ -37,13 +35,4 @@ static void signal_name__as_glibc_has_it(void **state)
     }
     assert_null(signal_name(0));
     assert_null(signal_name(-1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_name__as_glibc_has_it),
-        cmocka_unit_test(signal_name__as_glibc_has_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,25 +19,22 @@ static void expect_text(const char *value, const char *quoted)
     free(json.text);
 }
 
-static void text__escapes(void **state)
+TEST(text__escapes)
 {
-    (void)state;
     expect_text("", "\"\"");
     expect_text("a \"b\" \\c", "\"a \\\"b\\\" \\\\c\"");
     expect_text("\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\"");
 }
 
-static void text__valid_utf8_passes(void **state)
+TEST(text__valid_utf8_passes)
 {
-    (void)state;
     expect_text(
         "\xc2\x80 \xc3\xa9 \xe2\x82\xac \xed\x9f\xbf \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf",
         "\"\xc2\x80 \xc3\xa9 \xe2\x82\xac \xed\x9f\xbf \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf\"");
 }
 
-static void text__invalid_utf8_becomes_question_marks(void **state)
+TEST(text__invalid_utf8_becomes_question_marks)
 {
-    (void)state;
     expect_text("\xff", "\"?\"");
     expect_text("a\x80z", "\"a?z\"");
     expect_text("\xc3", "\"?\"");
@@ -49,9 +46,8 @@ static void text__invalid_utf8_becomes_question_marks(void **state)
     expect_text("\xf0\x80\x80\x80", "\"????\""); /* overlong */
 }
 
-static void members__commas_and_nesting(void **state)
+TEST(members__commas_and_nesting)
 {
-    (void)state;
     static const char EXPECTED[] = "{\"a\":1,\"b\":[true,null,[-2,\"x\"],{}],\"c\":1.5,\"d\":null}";
     struct json json = {0};
     json_begin(&json, NULL, '{');
@@ -74,9 +70,8 @@ static void members__commas_and_nesting(void **state)
     free(json.text);
 }
 
-static void members__largest_numbers(void **state)
+TEST(members__largest_numbers)
 {
-    (void)state;
     static const char EXPECTED[] = "[18446744073709551615,-9223372036854775808,null]";
     struct json json = {0};
     json_begin(&json, NULL, '[');
@@ -116,6 +111,8 @@ static int release(void **state)
     return result;
 }
 
+#define FIXTURE_TEST(name) TEST_AROUND(name, capture, release)
+
 static void expect_output(const char *expected)
 {
     char text[4096];
@@ -124,9 +121,8 @@ static void expect_output(const char *expected)
     assert_memory_equal(text, expected, (size_t)length);
 }
 
-static void error__answer(void **state)
+FIXTURE_TEST(error__answer)
 {
-    (void)state;
     output_error(-ECONNRESET, true, "the %s", "end");
     expect_output("{\"event\":\"error\",\"code\":\"ECONNRESET\",\"message\":\"the end\","
                   "\"fatal\":true}\n");
@@ -134,9 +130,8 @@ static void error__answer(void **state)
     expect_output("{\"event\":\"error\",\"code\":\"EIO\",\"message\":\"odd\",\"fatal\":false}\n");
 }
 
-static void send__one_line(void **state)
+FIXTURE_TEST(send__one_line)
 {
-    (void)state;
     struct json json;
     output_begin(&json, "closed");
     output_send(&json);
@@ -144,28 +139,12 @@ static void send__one_line(void **state)
     expect_output("{\"event\":\"closed\"}\n");
 }
 
-static void send__without_memory_says_so(void **state)
+FIXTURE_TEST(send__without_memory_says_so)
 {
-    (void)state;
     struct json json;
     output_begin(&json, "closed");
     json.failed = true;
     output_send(&json);
     expect_output("{\"event\":\"error\",\"code\":\"ENOMEM\",\"message\":"
                   "\"no memory for the answer\",\"fatal\":true}\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text__escapes),
-        cmocka_unit_test(text__valid_utf8_passes),
-        cmocka_unit_test(text__invalid_utf8_becomes_question_marks),
-        cmocka_unit_test(members__commas_and_nesting),
-        cmocka_unit_test(members__largest_numbers),
-        cmocka_unit_test_setup_teardown(error__answer, capture, release),
-        cmocka_unit_test_setup_teardown(send__one_line, capture, release),
-        cmocka_unit_test_setup_teardown(send__without_memory_says_so, capture, release),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

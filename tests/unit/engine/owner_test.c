@@ -24,16 +24,14 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-static void fault__own_file(void **state)
+TEST(fault__own_file)
 {
-    (void)state;
     assert_int_equal(chmod(path, 0644), 0);
     assert_null(owner_fault(path));
 }
 
-static void fault__what_others_can_write(void **state)
+TEST(fault__what_others_can_write)
 {
-    (void)state;
     assert_int_equal(chmod(path, 0646), 0);
     assert_non_null(strstr(owner_fault(path), "others may write"));
     if (geteuid() == 0) {
@@ -45,9 +43,8 @@ static void fault__what_others_can_write(void **state)
     }
 }
 
-static void fault__file_of_somebody_else(void **state)
+TEST(fault__file_of_somebody_else)
 {
-    (void)state;
     if (geteuid() != 0) {
         skip();
     }
@@ -59,19 +56,12 @@ static void fault__file_of_somebody_else(void **state)
     assert_non_null(strstr(fault, "another user"));
 }
 
-static void fault__nothing_there(void **state)
+TEST(fault__nothing_there)
 {
-    (void)state;
     assert_null(owner_fault("/nonexistent"));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fault__own_file),
-        cmocka_unit_test(fault__what_others_can_write),
-        cmocka_unit_test(fault__file_of_somebody_else),
-        cmocka_unit_test(fault__nothing_there),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
+    return run_listed_tests(make_file, remove_file);
 }

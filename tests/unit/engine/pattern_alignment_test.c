@@ -23,9 +23,8 @@ static void expect_whole(uint64_t sent, uint64_t received)
 /* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
 static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
 
-static void alignment__arrives_whole_from_everywhere(void **state)
+TEST_AROUND(alignment__arrives_whole_from_everywhere, prepare, NULL)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
         two_ends_run();
@@ -35,9 +34,8 @@ static void alignment__arrives_whole_from_everywhere(void **state)
 }
 
 /* The walk visits each byte of a page, at both ends, and stays within the buffer. */
-static void alignment__each_place_of_a_page(void **state)
+TEST_AROUND(alignment__each_place_of_a_page, prepare, NULL)
 {
-    (void)state;
     asked.size = 1;
     asked.skip = 0;
     asked.count = MEASURE_SLACK_BYTES;
@@ -55,15 +53,4 @@ static void alignment__each_place_of_a_page(void **state)
     }
     assert_true(written >= MEASURE_SLACK_BYTES - 1); /* the stamp may be a zero */
     assert_int_equal(responder.request.incoming[MEASURE_SLACK_BYTES], 0);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(alignment__arrives_whole_from_everywhere),
-        PREPARED(alignment__each_place_of_a_page),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

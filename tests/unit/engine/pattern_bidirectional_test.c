@@ -25,9 +25,8 @@ static void expect_whole(uint64_t sent, uint64_t received)
 /* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
 static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
 
-static void bidirectional__both_ways_whole(void **state)
+TEST_AROUND(bidirectional__both_ways_whole, prepare, NULL)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
         for (asked.skip = 0; asked.skip <= 4; asked.skip += 4) {
@@ -40,9 +39,8 @@ static void bidirectional__both_ways_whole(void **state)
     }
 }
 
-static void bidirectional__many_under_way_at_once(void **state)
+TEST_AROUND(bidirectional__many_under_way_at_once, prepare, NULL)
 {
-    (void)state;
     asked.count = 1000;
     two_ends_run();
     expect_whole(1000, 1000);
@@ -50,9 +48,8 @@ static void bidirectional__many_under_way_at_once(void **state)
     assert_int_equal(responder.most_posted, 64);
 }
 
-static void bidirectional__cut_short_is_out_of_step(void **state)
+TEST_AROUND(bidirectional__cut_short_is_out_of_step, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.count = UINT64_C(1) << 40;
     two_ends_run();
@@ -60,16 +57,4 @@ static void bidirectional__cut_short_is_out_of_step(void **state)
     assert_true(initiator.result.stopped);
     assert_false(initiator.result.in_step);
     assert_true(responder.error == -ECONNRESET || responder.error == -EPIPE);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(bidirectional__both_ways_whole),
-        PREPARED(bidirectional__many_under_way_at_once),
-        PREPARED(bidirectional__cut_short_is_out_of_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static void expect_whole(uint64_t sent, uint64_t received)
 /* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
 static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
 
-static void burst__arrives_whole(void **state)
+TEST_AROUND(burst__arrives_whole, prepare, NULL)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
         for (asked.skip = 0; asked.skip <= 4; asked.skip += 4) {
@@ -38,9 +37,8 @@ static void burst__arrives_whole(void **state)
     }
 }
 
-static void burst__has_64_messages_at_most(void **state)
+TEST_AROUND(burst__has_64_messages_at_most, prepare, NULL)
 {
-    (void)state;
     asked.skip = 70;
     asked.count = 200;
     two_ends_run();
@@ -48,25 +46,12 @@ static void burst__has_64_messages_at_most(void **state)
     assert_int_equal(responder.most_posted, 64);
 }
 
-static void burst__cut_short_is_out_of_step(void **state)
+TEST_AROUND(burst__cut_short_is_out_of_step, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.count = UINT64_C(1) << 40;
     two_ends_run();
     assert_int_equal(initiator.error, 0);
     assert_true(initiator.result.stopped);
     assert_false(initiator.result.in_step);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(burst__arrives_whole),
-        PREPARED(burst__has_64_messages_at_most),
-        PREPARED(burst__cut_short_is_out_of_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static void expect_whole(uint64_t sent, uint64_t received)
 /* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
 static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
 
-static void cold__arrives_whole_and_says_how_far_it_walks(void **state)
+TEST_AROUND(cold__arrives_whole_and_says_how_far_it_walks, prepare, NULL)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
         two_ends_run();
@@ -34,14 +33,4 @@ static void cold__arrives_whole_and_says_how_far_it_walks(void **state)
         assert_true(initiator.result.walk_bytes > 0);
         assert_true(responder.result.walk_bytes > 0);
     }
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(cold__arrives_whole_and_says_how_far_it_walks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

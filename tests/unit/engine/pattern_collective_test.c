@@ -11,9 +11,8 @@ static const struct pattern *const PATTERNS[] = {&PATTERN_BARRIER, &PATTERN_BROA
 
 static const uint64_t SIZES[] = {1, 7, 1000, TWO_ENDS_BYTES_MAX};
 
-static void collective__each_batch_is_a_sample_and_has_one_more_before_it(void **state)
+TEST(collective__each_batch_is_a_sample_and_has_one_more_before_it)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT * sizeof SIZES / sizeof SIZES[0]; i++) {
         two_ends_prepare(PATTERNS[i % COUNT]);
         asked.size = SIZES[i / COUNT];
@@ -33,9 +32,8 @@ static void collective__each_batch_is_a_sample_and_has_one_more_before_it(void *
     }
 }
 
-static void collective__stopped_between_two_batches_stays_in_step(void **state)
+TEST(collective__stopped_between_two_batches_stays_in_step)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         two_ends_prepare(PATTERNS[i]);
         stop_at_once = true;
@@ -52,9 +50,8 @@ static void collective__stopped_between_two_batches_stays_in_step(void **state)
 }
 
 /* A message of the last batch, of either end. */
-static void collective__a_wrong_result_is_named(void **state)
+TEST(collective__a_wrong_result_is_named)
 {
-    (void)state;
     for (size_t i = 1; i < COUNT; i++) {
         for (liar = DRIVER_INITIATOR; liar <= DRIVER_RESPONDER; liar++) {
             const enum driver_role who = liar;
@@ -73,14 +70,4 @@ static void collective__a_wrong_result_is_named(void **state)
             assert_non_null(strstr(found->result.fault, "999 of the result of "));
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collective__each_batch_is_a_sample_and_has_one_more_before_it),
-        cmocka_unit_test(collective__stopped_between_two_batches_stays_in_step),
-        cmocka_unit_test(collective__a_wrong_result_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,8 @@ static void expect_whole(uint64_t messages)
     assert_true(initiator.result.in_step && responder.result.in_step);
 }
 
-static void incast__begins_when_it_is_told_and_keeps_its_times(void **state)
+TEST_AROUND(incast__begins_when_it_is_told_and_keeps_its_times, prepare, NULL)
 {
-    (void)state;
     asked.start_ns = clock_now_ns() + 3 * NS_PER_MS;
     asked.interval_ns = 300000;
     asked.skip = 2;
@@ -39,9 +38,8 @@ static void incast__begins_when_it_is_told_and_keeps_its_times(void **state)
 }
 
 /* All were due long ago: that is in what they took. */
-static void incast__what_is_late_counts_from_when_it_was_due(void **state)
+TEST_AROUND(incast__what_is_late_counts_from_when_it_was_due, prepare, NULL)
 {
-    (void)state;
     const uint64_t late_ns = UINT64_C(40000000);
     asked.start_ns = clock_now_ns() - late_ns;
     asked.interval_ns = 1;
@@ -52,18 +50,16 @@ static void incast__what_is_late_counts_from_when_it_was_due(void **state)
     assert_int_equal(initiator.result.late, 10);
 }
 
-static void incast__no_more_are_reported_one_by_one_than_there_is_room_for(void **state)
+TEST_AROUND(incast__no_more_are_reported_one_by_one_than_there_is_room_for, prepare, NULL)
 {
-    (void)state;
     asked.count = MEASURE_FINISHED_MAX + 5;
     two_ends_run();
     expect_whole(MEASURE_FINISHED_MAX + 5);
     assert_int_equal(initiator.result.finished, MEASURE_FINISHED_MAX);
 }
 
-static void incast__stopped_between_two_messages_stays_in_step(void **state)
+TEST_AROUND(incast__stopped_between_two_messages_stays_in_step, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.skip = 0;
     asked.interval_ns = NS_PER_MS;
@@ -72,17 +68,4 @@ static void incast__stopped_between_two_messages_stays_in_step(void **state)
     assert_int_equal(initiator.error, 0);
     assert_true(initiator.result.stopped && initiator.result.in_step);
     assert_true(initiator.result.sent <= 11); /* it looks each 10 ms */
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(incast__begins_when_it_is_told_and_keeps_its_times),
-        PREPARED(incast__what_is_late_counts_from_when_it_was_due),
-        PREPARED(incast__no_more_are_reported_one_by_one_than_there_is_room_for),
-        PREPARED(incast__stopped_between_two_messages_stays_in_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,8 @@ static const struct {
     {LIE_DUPLICATE, "again"}, {LIE_REPLAY, "again"},        {LIE_OLD_RUN, "byte"},
 };
 
-static void integrity__truth_is_believed(void **state)
+TEST_AROUND(integrity__truth_is_believed, prepare, NULL)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
         asked.serial++;
@@ -64,9 +63,8 @@ static void expect_found(const char *text)
 }
 
 /* In each direction, at each place of a run and of a message. */
-static void integrity__every_lie_is_found_and_named(void **state)
+TEST_AROUND(integrity__every_lie_is_found_and_named, prepare, NULL)
 {
-    (void)state;
     static const uint64_t LENGTHS[] = {8, 9, 63, 4096};
     for (size_t l = 0; l < sizeof LIES / sizeof LIES[0]; l++) {
         for (size_t i = 0; i < sizeof LENGTHS / sizeof LENGTHS[0]; i++) {
@@ -88,9 +86,8 @@ static void integrity__every_lie_is_found_and_named(void **state)
 }
 
 /* Of a message that is shorter than its number: whatever differs from what was due. */
-static void integrity__short_messages(void **state)
+TEST_AROUND(integrity__short_messages, prepare, NULL)
 {
-    (void)state;
     for (asked.size = 1; asked.size < 8; asked.size++) {
         for (lie = LIE_FLIP; lie <= LIE_REPLAY; lie++) {
             lie_at = 5;
@@ -101,9 +98,8 @@ static void integrity__short_messages(void **state)
     }
 }
 
-static void integrity__says_which_byte_is_wrong(void **state)
+TEST_AROUND(integrity__says_which_byte_is_wrong, prepare, NULL)
 {
-    (void)state;
     lie = LIE_FLIP;
     lie_at = 5;
     lie_byte = 77;
@@ -123,26 +119,11 @@ static void integrity__says_which_byte_is_wrong(void **state)
     expect_found("message 6 came in place of message 5");
 }
 
-static void integrity__cut_short_is_out_of_step(void **state)
+TEST_AROUND(integrity__cut_short_is_out_of_step, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.count = UINT64_C(1) << 40;
     two_ends_run();
     assert_true(initiator.result.stopped);
     assert_false(initiator.result.in_step);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(integrity__truth_is_believed),
-        PREPARED(integrity__every_lie_is_found_and_named),
-        PREPARED(integrity__short_messages),
-        PREPARED(integrity__says_which_byte_is_wrong),
-        PREPARED(integrity__cut_short_is_out_of_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

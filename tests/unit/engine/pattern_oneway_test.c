@@ -23,9 +23,8 @@ static void expect_whole(void)
 
 /* The truth is that the offset is nothing: it is between the bounds, and no way is longer than all
  * of the exchange. */
-static void oneway__bounds_hold_the_true_offset(void **state)
+TEST_AROUND(oneway__bounds_hold_the_true_offset, prepare, NULL)
 {
-    (void)state;
     static const uint64_t SIZES[] = {16, 1000, 65537};
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
@@ -39,9 +38,8 @@ static void oneway__bounds_hold_the_true_offset(void **state)
 }
 
 /* A clock that is said to be ahead by an hour makes every message come before it was sent. */
-static void oneway__the_offset_is_taken_off(void **state)
+TEST_AROUND(oneway__the_offset_is_taken_off, prepare, NULL)
 {
-    (void)state;
     const uint64_t hour_ns = UINT64_C(3600000000000);
     asked.clock_offset_ns = hour_ns;
     two_ends_run();
@@ -53,9 +51,8 @@ static void oneway__the_offset_is_taken_off(void **state)
     assert_true(initiator.samples.min_ns >= hour_ns);
 }
 
-static void oneway__another_answer_ends_the_session(void **state)
+TEST_AROUND(oneway__another_answer_ends_the_session, prepare, NULL)
 {
-    (void)state;
     lie = LIE_REPLAY;
     liar = DRIVER_RESPONDER;
     lie_at = 6;
@@ -63,9 +60,8 @@ static void oneway__another_answer_ends_the_session(void **state)
     assert_int_equal(initiator.error, -EBADMSG);
 }
 
-static void oneway__stopped_between_two_messages_stays_in_step(void **state)
+TEST_AROUND(oneway__stopped_between_two_messages_stays_in_step, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.skip = 0;
     asked.count = UINT64_C(1) << 40;
@@ -73,17 +69,4 @@ static void oneway__stopped_between_two_messages_stays_in_step(void **state)
     assert_int_equal(initiator.error, 0);
     assert_true(initiator.result.stopped && initiator.result.in_step);
     assert_int_equal(initiator.result.sent, 1);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(oneway__bounds_hold_the_true_offset),
-        PREPARED(oneway__the_offset_is_taken_off),
-        PREPARED(oneway__another_answer_ends_the_session),
-        PREPARED(oneway__stopped_between_two_messages_stays_in_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

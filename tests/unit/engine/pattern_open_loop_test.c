@@ -24,9 +24,8 @@ static void expect_in_step(void)
     assert_true(initiator.result.in_step && responder.result.in_step);
 }
 
-static void open_loop__one_clock__samples_are_of_who_receives(void **state)
+TEST_AROUND(open_loop__one_clock__samples_are_of_who_receives, prepare, NULL)
 {
-    (void)state;
     static const uint64_t SIZES[] = {16, 1000, 65537};
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
@@ -46,9 +45,8 @@ static void open_loop__one_clock__samples_are_of_who_receives(void **state)
 }
 
 /* At both ends: after the last that is skipped was due, before the first that is measured. */
-static void open_loop__probes_count_what_is_measured(void **state)
+TEST_AROUND(open_loop__probes_count_what_is_measured, prepare, NULL)
 {
-    (void)state;
     static struct probes probes;
     const struct probe_place here = {.proc = "/proc", .sys = "/sys", .tracing = "", .program = ""};
     probes_open(&probes, &here);
@@ -69,9 +67,8 @@ static void open_loop__probes_count_what_is_measured(void **state)
 }
 
 /* A start in the past: everything is late, and counts from when it was due. */
-static void open_loop__what_is_late_counts_from_when_it_was_due(void **state)
+TEST_AROUND(open_loop__what_is_late_counts_from_when_it_was_due, prepare, NULL)
 {
-    (void)state;
     const uint64_t late_ns = UINT64_C(50000000);
     asked.start_ns = clock_now_ns() - late_ns;
     asked.skip = 0;
@@ -82,9 +79,8 @@ static void open_loop__what_is_late_counts_from_when_it_was_due(void **state)
     assert_int_equal(initiator.result.late, 10);
 }
 
-static void open_loop__without_an_interval_nothing_is_late(void **state)
+TEST_AROUND(open_loop__without_an_interval_nothing_is_late, prepare, NULL)
 {
-    (void)state;
     asked.interval_ns = 0;
     asked.count = 500;
     two_ends_run();
@@ -93,9 +89,8 @@ static void open_loop__without_an_interval_nothing_is_late(void **state)
     assert_int_equal(responder.samples.samples, 500);
 }
 
-static void open_loop__stopped_it_says_so_and_both_ends_leave(void **state)
+TEST_AROUND(open_loop__stopped_it_says_so_and_both_ends_leave, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.count = UINT64_C(1) << 40;
     two_ends_run();
@@ -105,9 +100,8 @@ static void open_loop__stopped_it_says_so_and_both_ends_leave(void **state)
 }
 
 /* The message before comes in its place: its number is of another run. */
-static void open_loop__a_message_of_another_run_ends_the_session(void **state)
+TEST_AROUND(open_loop__a_message_of_another_run_ends_the_session, prepare, NULL)
 {
-    (void)state;
     asked.serial = 1;
     two_ends_run();
     asked.serial = 2;
@@ -118,9 +112,8 @@ static void open_loop__a_message_of_another_run_ends_the_session(void **state)
     assert_string_equal(responder.result.fault, "a message came that is not of this run");
 }
 
-static void open_loop__two_clocks__each_is_answered(void **state)
+TEST_AROUND(open_loop__two_clocks__each_is_answered, prepare, NULL)
 {
-    (void)state;
     asked.one_clock = false;
     asked.start_ns = clock_now_ns() + NS_PER_MS;
     two_ends_run();
@@ -131,20 +124,4 @@ static void open_loop__two_clocks__each_is_answered(void **state)
     assert_int_equal(responder.samples.samples, 0);
     assert_true(initiator.result.started_ns + initiator.result.elapsed_ns >=
                 asked.start_ns + (asked.skip + 9) * INTERVAL_NS);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(open_loop__one_clock__samples_are_of_who_receives),
-        PREPARED(open_loop__probes_count_what_is_measured),
-        PREPARED(open_loop__what_is_late_counts_from_when_it_was_due),
-        PREPARED(open_loop__without_an_interval_nothing_is_late),
-        PREPARED(open_loop__stopped_it_says_so_and_both_ends_leave),
-        PREPARED(open_loop__a_message_of_another_run_ends_the_session),
-        PREPARED(open_loop__two_clocks__each_is_answered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static void expect_whole(uint64_t sent, uint64_t received)
 /* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
 static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
 
-static void overlap__every_exchange_is_a_sample(void **state)
+TEST_AROUND(overlap__every_exchange_is_a_sample, prepare, NULL)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
         two_ends_run();
@@ -41,9 +40,8 @@ static void overlap__every_exchange_is_a_sample(void **state)
 
 /* With a whole transfer beside it, computing costs about the time of a transfer; of what comes of
  * that, a message is what is left: never all of the time that both took. */
-static void overlap__what_was_computed_is_not_the_messages(void **state)
+TEST_AROUND(overlap__what_was_computed_is_not_the_messages, prepare, NULL)
 {
-    (void)state;
     asked.size = TWO_ENDS_BYTES_MAX;
     asked.count = 20;
     two_ends_run();
@@ -60,9 +58,8 @@ static void overlap__what_was_computed_is_not_the_messages(void **state)
     assert_true(initiator.result.elapsed_ns / 20 > beside);
 }
 
-static void overlap__stopped_between_two_exchanges_stays_in_step(void **state)
+TEST_AROUND(overlap__stopped_between_two_exchanges_stays_in_step, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.skip = 0;
     asked.count = UINT64_C(1) << 40;
@@ -70,16 +67,4 @@ static void overlap__stopped_between_two_exchanges_stays_in_step(void **state)
     assert_int_equal(initiator.error, 0);
     assert_true(initiator.result.stopped && initiator.result.in_step);
     assert_in_range(initiator.result.received, 1, 1000);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(overlap__every_exchange_is_a_sample),
-        PREPARED(overlap__what_was_computed_is_not_the_messages),
-        PREPARED(overlap__stopped_between_two_exchanges_stays_in_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

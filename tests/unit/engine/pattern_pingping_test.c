@@ -23,9 +23,8 @@ static void expect_whole(uint64_t sent, uint64_t received)
 /* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
 static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
 
-static void pingping__every_exchange_is_a_sample(void **state)
+TEST_AROUND(pingping__every_exchange_is_a_sample, prepare, NULL)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
         two_ends_run();
@@ -37,9 +36,8 @@ static void pingping__every_exchange_is_a_sample(void **state)
     }
 }
 
-static void pingping__batches_are_divided(void **state)
+TEST_AROUND(pingping__batches_are_divided, prepare, NULL)
 {
-    (void)state;
     asked.count = 10;
     asked.batch = 4;
     asked.skip = 0;
@@ -49,9 +47,8 @@ static void pingping__batches_are_divided(void **state)
 }
 
 /* The other end learns it from the last message, and nobody is left waiting. */
-static void pingping__both_leave_after_the_same_exchange(void **state)
+TEST_AROUND(pingping__both_leave_after_the_same_exchange, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.count = UINT64_C(1) << 40;
     for (asked.skip = 0; asked.skip <= 5; asked.skip += 5) {
@@ -62,16 +59,4 @@ static void pingping__both_leave_after_the_same_exchange(void **state)
         assert_true(initiator.result.in_step && responder.result.in_step);
         assert_true(initiator.result.received < 3);
     }
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(pingping__every_exchange_is_a_sample),
-        PREPARED(pingping__batches_are_divided),
-        PREPARED(pingping__both_leave_after_the_same_exchange),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void pingpong__each_round_trip_is_a_sample(void **state)
+TEST_AROUND(pingpong__each_round_trip_is_a_sample, prepare, NULL)
 {
-    (void)state;
     assert_int_equal(measure(), 0);
     assert_int_equal(samples.samples, 10);
     assert_int_equal(samples.min_ns, 1000);
@@ -30,9 +29,8 @@ static void pingpong__each_round_trip_is_a_sample(void **state)
     assert_int_equal(fake.flushes, 1);
 }
 
-static void pingpong__skipped_messages_are_not_measured(void **state)
+TEST_AROUND(pingpong__skipped_messages_are_not_measured, prepare, NULL)
 {
-    (void)state;
     request.skip = 5;
     fake.slow_every = 5; /* the last skipped one, and the last two fifths */
     assert_int_equal(measure(), 0);
@@ -44,9 +42,8 @@ static void pingpong__skipped_messages_are_not_measured(void **state)
     assert_int_equal(result.received, 10);
 }
 
-static void pingpong__batch_is_divided_and_rounded(void **state)
+TEST_AROUND(pingpong__batch_is_divided_and_rounded, prepare, NULL)
 {
-    (void)state;
     request.batch = 3;
     fake.slow_every = 9;
     fake.receive_ns = 10;
@@ -68,9 +65,8 @@ static void pingpong__batch_is_divided_and_rounded(void **state)
     expect_samples(6, 1);
 }
 
-static void pingpong__looking_for_a_stop_is_in_no_sample(void **state)
+TEST_AROUND(pingpong__looking_for_a_stop_is_in_no_sample, prepare, NULL)
 {
-    (void)state;
     request.count = 100000; /* 100 ms: several looks */
     assert_int_equal(measure(), 0);
     assert_int_equal(samples.min_ns, 1000);
@@ -78,9 +74,8 @@ static void pingpong__looking_for_a_stop_is_in_no_sample(void **state)
     assert_int_equal(samples.samples, 100000);
 }
 
-static void pingpong__lost_message_is_counted(void **state)
+TEST_AROUND(pingpong__lost_message_is_counted, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     fake.fail_receive = 4;
     fake.fail_with = -ETIMEDOUT;
@@ -93,9 +88,8 @@ static void pingpong__lost_message_is_counted(void **state)
     assert_false(result.stopped);
 }
 
-static void pingpong__lost_message_spoils_its_batch_only(void **state)
+TEST_AROUND(pingpong__lost_message_spoils_its_batch_only, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     request.batch = 4;
     fake.fail_receive = 3;
@@ -107,9 +101,8 @@ static void pingpong__lost_message_spoils_its_batch_only(void **state)
     expect_samples(1000, 2);
 }
 
-static void pingpong__last_message_lost(void **state)
+TEST_AROUND(pingpong__last_message_lost, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     fake.fail_receive = 10;
     fake.fail_with = -ETIMEDOUT;
@@ -118,9 +111,8 @@ static void pingpong__last_message_lost(void **state)
     assert_false(result.stopped);
 }
 
-static void pingpong__nothing_ever_arrives(void **state)
+TEST_AROUND(pingpong__nothing_ever_arrives, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     request.count = 1000;
     request.deadline_ns = now_ns + NS_PER_SECOND;
@@ -133,9 +125,8 @@ static void pingpong__nothing_ever_arrives(void **state)
     assert_int_equal(samples.samples, 0);
 }
 
-static void pingpong__late_answer_is_thrown_away(void **state)
+TEST_AROUND(pingpong__late_answer_is_thrown_away, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     fake.stale_receive = 3;
     assert_int_equal(measure(), 0);
@@ -146,9 +137,8 @@ static void pingpong__late_answer_is_thrown_away(void **state)
     expect_samples(1000, 9);
 }
 
-static void pingpong__answer_of_an_earlier_run_is_thrown_away(void **state)
+TEST_AROUND(pingpong__answer_of_an_earlier_run_is_thrown_away, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     request.count = 1;
     assert_int_equal(measure(), 0);
@@ -159,16 +149,14 @@ static void pingpong__answer_of_an_earlier_run_is_thrown_away(void **state)
     assert_memory_not_equal(before, outgoing, sizeof before);
 }
 
-static void pingpong__wrong_content_is_found_out(void **state)
+TEST_AROUND(pingpong__wrong_content_is_found_out, prepare, NULL)
 {
-    (void)state;
     fake.corrupt_receive = 10;
     assert_int_equal(measure(), -EBADMSG);
 }
 
-static void pingpong__driver_fails(void **state)
+TEST_AROUND(pingpong__driver_fails, prepare, NULL)
 {
-    (void)state;
     fake.fail_receive = 4;
     fake.fail_with = -ECONNRESET;
     assert_int_equal(measure(), -ECONNRESET);
@@ -179,9 +167,8 @@ static void pingpong__driver_fails(void **state)
     assert_int_equal(measure(), -ETIMEDOUT);
 }
 
-static void pingpong__deadline_between_two_messages(void **state)
+TEST_AROUND(pingpong__deadline_between_two_messages, prepare, NULL)
 {
-    (void)state;
     request.count = UINT64_C(1) << 40;
     request.deadline_ns = now_ns + 2500;
     assert_int_equal(measure(), 0);
@@ -191,9 +178,8 @@ static void pingpong__deadline_between_two_messages(void **state)
     assert_int_equal(result.elapsed_ns, 3000);
 }
 
-static void pingpong__deadline_while_skipping(void **state)
+TEST_AROUND(pingpong__deadline_while_skipping, prepare, NULL)
 {
-    (void)state;
     request.skip = 1000;
     request.deadline_ns = now_ns + 2500;
     assert_int_equal(measure(), 0);
@@ -203,9 +189,8 @@ static void pingpong__deadline_while_skipping(void **state)
     assert_int_equal(samples.samples, 0);
 }
 
-static void pingpong__interrupted(void **state)
+TEST_AROUND(pingpong__interrupted, prepare, NULL)
 {
-    (void)state;
     request.count = UINT64_C(1) << 40;
     interrupt_after = 1;
     assert_int_equal(measure(), 0);
@@ -215,9 +200,8 @@ static void pingpong__interrupted(void **state)
     assert_int_equal(result.received, 10000);
 }
 
-static void pingpong__cancelled_inside_a_message(void **state)
+TEST_AROUND(pingpong__cancelled_inside_a_message, prepare, NULL)
 {
-    (void)state;
     fake.fail_receive = 4;
     fake.fail_with = -ECANCELED;
     assert_int_equal(measure(), 0);
@@ -235,9 +219,8 @@ static void pingpong__cancelled_inside_a_message(void **state)
     assert_true(result.in_step);
 }
 
-static void pingpong__without_another_end(void **state)
+TEST_AROUND(pingpong__without_another_end, prepare, NULL)
 {
-    (void)state;
     driver.placement = DRIVER_PROCESS;
     driver.receive = NULL;
     assert_int_equal(measure(), 0);
@@ -246,9 +229,8 @@ static void pingpong__without_another_end(void **state)
     assert_int_equal(result.received, 10);
 }
 
-static void pingpong__responder_echoes_what_came(void **state)
+TEST_AROUND(pingpong__responder_echoes_what_came, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     request.skip = 5;
     memset(fake.wire, 0x5A, sizeof fake.wire);
@@ -262,9 +244,8 @@ static void pingpong__responder_echoes_what_came(void **state)
     assert_true(result.in_step);
 }
 
-static void pingpong__unreliable_responder_ends_after_the_last_message(void **state)
+TEST_AROUND(pingpong__unreliable_responder_ends_after_the_last_message, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     driver.reliable = false;
     assert_int_equal(measure(), 0);
@@ -274,9 +255,8 @@ static void pingpong__unreliable_responder_ends_after_the_last_message(void **st
     assert_true(result.in_step);
 }
 
-static void pingpong__unreliable_responder_waits_for_lost_messages_until_stopped(void **state)
+TEST_AROUND(pingpong__unreliable_responder_waits_for_lost_messages_until_stopped, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     driver.reliable = false;
     fake.timeouts_after = 7;
@@ -288,42 +268,11 @@ static void pingpong__unreliable_responder_waits_for_lost_messages_until_stopped
     assert_true(result.in_step);
 }
 
-static void pingpong__posts_nothing_in_advance(void **state)
+TEST_AROUND(pingpong__posts_nothing_in_advance, prepare, NULL)
 {
-    (void)state;
     driver.stream_send = fake_stream_send;
     driver.stream_receive = fake_stream_receive;
     memset(fake.more, 0xFF, sizeof fake.more);
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.more[0], UINT64_MAX);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(pingpong__each_round_trip_is_a_sample),
-        PREPARED(pingpong__skipped_messages_are_not_measured),
-        PREPARED(pingpong__batch_is_divided_and_rounded),
-        PREPARED(pingpong__looking_for_a_stop_is_in_no_sample),
-        PREPARED(pingpong__lost_message_is_counted),
-        PREPARED(pingpong__lost_message_spoils_its_batch_only),
-        PREPARED(pingpong__last_message_lost),
-        PREPARED(pingpong__nothing_ever_arrives),
-        PREPARED(pingpong__late_answer_is_thrown_away),
-        PREPARED(pingpong__answer_of_an_earlier_run_is_thrown_away),
-        PREPARED(pingpong__wrong_content_is_found_out),
-        PREPARED(pingpong__driver_fails),
-        PREPARED(pingpong__deadline_between_two_messages),
-        PREPARED(pingpong__deadline_while_skipping),
-        PREPARED(pingpong__interrupted),
-        PREPARED(pingpong__cancelled_inside_a_message),
-        PREPARED(pingpong__without_another_end),
-        PREPARED(pingpong__responder_echoes_what_came),
-        PREPARED(pingpong__unreliable_responder_ends_after_the_last_message),
-        PREPARED(pingpong__unreliable_responder_waits_for_lost_messages_until_stopped),
-        PREPARED(pingpong__posts_nothing_in_advance),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static void expect_whole(uint64_t sent, uint64_t received)
 /* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
 static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
 
-static void pipeline__each_sweep_is_a_sample(void **state)
+TEST_AROUND(pipeline__each_sweep_is_a_sample, prepare, NULL)
 {
-    (void)state;
     asked.batch = 4;
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         asked.size = SIZES[i];
@@ -39,9 +38,8 @@ static void pipeline__each_sweep_is_a_sample(void **state)
 }
 
 /* 40 messages have 40 pieces of 20 us before them: that much has passed, and is in no sample. */
-static void pipeline__work_is_in_the_time_and_not_in_the_cost(void **state)
+TEST_AROUND(pipeline__work_is_in_the_time_and_not_in_the_cost, prepare, NULL)
 {
-    (void)state;
     asked.count = 40;
     asked.batch = 20;
     asked.size = 8;
@@ -51,9 +49,8 @@ static void pipeline__work_is_in_the_time_and_not_in_the_cost(void **state)
     assert_true(initiator.samples.min_ns < initiator.result.elapsed_ns / 40);
 }
 
-static void pipeline__stopped_between_two_sweeps_stays_in_step(void **state)
+TEST_AROUND(pipeline__stopped_between_two_sweeps_stays_in_step, prepare, NULL)
 {
-    (void)state;
     stop_at_once = true;
     asked.skip = 0;
     asked.count = UINT64_C(1) << 40;
@@ -62,16 +59,4 @@ static void pipeline__stopped_between_two_sweeps_stays_in_step(void **state)
     assert_int_equal(initiator.error, 0);
     assert_true(initiator.result.stopped && initiator.result.in_step);
     assert_int_equal(initiator.result.sent, 3);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(pipeline__each_sweep_is_a_sample),
-        PREPARED(pipeline__work_is_in_the_time_and_not_in_the_cost),
-        PREPARED(pipeline__stopped_between_two_sweeps_stays_in_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

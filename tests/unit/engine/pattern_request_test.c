@@ -14,9 +14,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void request__goes_with_few_bytes_and_what_comes_has_the_size(void **state)
+TEST_AROUND(request__goes_with_few_bytes_and_what_comes_has_the_size, prepare, NULL)
 {
-    (void)state;
     request.skip = 3;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.last_sent_bytes, REQUEST_BYTES);
@@ -28,9 +27,8 @@ static void request__goes_with_few_bytes_and_what_comes_has_the_size(void **stat
     assert_true(result.in_step);
 }
 
-static void request__the_other_end_answers_with_the_size(void **state)
+TEST_AROUND(request__the_other_end_answers_with_the_size, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.receives, 10);
@@ -41,9 +39,8 @@ static void request__the_other_end_answers_with_the_size(void **state)
 }
 
 /* Answers shorter than a request: then both are as long. A driver may have no messages so short. */
-static void request__is_no_longer_than_its_answer(void **state)
+TEST_AROUND(request__is_no_longer_than_its_answer, prepare, NULL)
 {
-    (void)state;
     request.size = 5;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.last_sent_bytes, 5);
@@ -54,35 +51,19 @@ static void request__is_no_longer_than_its_answer(void **state)
     assert_int_equal(fake.last_sent_bytes, 20);
 }
 
-static void request__an_answer_that_does_not_begin_as_it_did_is_found_out(void **state)
+TEST_AROUND(request__an_answer_that_does_not_begin_as_it_did_is_found_out, prepare, NULL)
 {
-    (void)state;
     fake.corrupt_receive = 10; /* its first byte */
     assert_int_equal(measure(), -EBADMSG);
 }
 
 /* That of an earlier request, which comes late. */
-static void request__lossy__answers_to_others_are_thrown_away(void **state)
+TEST_AROUND(request__lossy__answers_to_others_are_thrown_away, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     fake.stale_receive = 4;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.receives, 11);
     assert_int_equal(result.received, 10);
     assert_int_equal(result.lost, 0);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(request__goes_with_few_bytes_and_what_comes_has_the_size),
-        PREPARED(request__the_other_end_answers_with_the_size),
-        PREPARED(request__is_no_longer_than_its_answer),
-        PREPARED(request__an_answer_that_does_not_begin_as_it_did_is_found_out),
-        PREPARED(request__lossy__answers_to_others_are_thrown_away),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void stream__initiator_waits_for_the_answer(void **state)
+TEST_AROUND(stream__initiator_waits_for_the_answer, prepare, NULL)
 {
-    (void)state;
     request.skip = 5;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.sends, 15);
@@ -30,26 +29,23 @@ static void stream__initiator_waits_for_the_answer(void **state)
     assert_int_equal(samples.samples, 0);
 }
 
-static void stream__answer_is_no_larger_than_a_message(void **state)
+TEST_AROUND(stream__answer_is_no_larger_than_a_message, prepare, NULL)
 {
-    (void)state;
     request.size = 3;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.last_received_bytes, 3);
 }
 
-static void stream__unreliable_initiator_waits_for_nothing(void **state)
+TEST_AROUND(stream__unreliable_initiator_waits_for_nothing, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.receives, 0);
     assert_int_equal(result.elapsed_ns, 3000);
 }
 
-static void stream__initiator_cut_short_is_out_of_step(void **state)
+TEST_AROUND(stream__initiator_cut_short_is_out_of_step, prepare, NULL)
 {
-    (void)state;
     request.count = UINT64_C(1) << 40;
     request.deadline_ns = now_ns + 50 * NS_PER_MS;
     assert_int_equal(measure(), 0);
@@ -59,9 +55,8 @@ static void stream__initiator_cut_short_is_out_of_step(void **state)
     assert_int_equal(fake.receives, 0);
 }
 
-static void stream__responder_measures_from_the_last_skipped(void **state)
+TEST_AROUND(stream__responder_measures_from_the_last_skipped, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     request.skip = 5;
     assert_int_equal(measure(), 0);
@@ -74,18 +69,16 @@ static void stream__responder_measures_from_the_last_skipped(void **state)
     assert_true(result.in_step);
 }
 
-static void stream__responder_without_skip_measures_from_the_first(void **state)
+TEST_AROUND(stream__responder_without_skip_measures_from_the_first, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     assert_int_equal(measure(), 0);
     assert_int_equal(result.elapsed_ns, 9 * 700);
     assert_int_equal(result.received, 10);
 }
 
-static void stream__unreliable_responder_ends_at_the_last_arrival(void **state)
+TEST_AROUND(stream__unreliable_responder_ends_at_the_last_arrival, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     request.skip = 2;
     driver.reliable = false;
@@ -98,9 +91,8 @@ static void stream__unreliable_responder_ends_at_the_last_arrival(void **state)
     assert_int_equal(fake.sends, 0);
 }
 
-static void stream__responder_cut_short_is_out_of_step(void **state)
+TEST_AROUND(stream__responder_cut_short_is_out_of_step, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     fake.fail_receive = 4;
     fake.fail_with = -ECANCELED;
@@ -111,9 +103,8 @@ static void stream__responder_cut_short_is_out_of_step(void **state)
     assert_int_equal(fake.sends, 0);
 }
 
-static void stream__posted_in_advance_by_the_initiator(void **state)
+TEST_AROUND(stream__posted_in_advance_by_the_initiator, prepare, NULL)
 {
-    (void)state;
     request.skip = 3;
     driver.stream_send = fake_stream_send;
     driver.stream_receive = fake_stream_receive;
@@ -126,9 +117,8 @@ static void stream__posted_in_advance_by_the_initiator(void **state)
     assert_int_equal(result.elapsed_ns, 10 * 300 + 700);
 }
 
-static void stream__posted_in_advance_by_the_responder(void **state)
+TEST_AROUND(stream__posted_in_advance_by_the_responder, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     request.skip = 3;
     driver.stream_send = fake_stream_send;
@@ -142,9 +132,8 @@ static void stream__posted_in_advance_by_the_responder(void **state)
     assert_true(result.in_step);
 }
 
-static void stream__fails_at_the_answer_to_the_skipped(void **state)
+TEST_AROUND(stream__fails_at_the_answer_to_the_skipped, prepare, NULL)
 {
-    (void)state;
     request.skip = 5;
     fake.fail_receive = 1;
     fake.fail_with = -ECONNRESET;
@@ -153,34 +142,12 @@ static void stream__fails_at_the_answer_to_the_skipped(void **state)
     assert_false(result.in_step);
 }
 
-static void stream__without_another_end(void **state)
+TEST_AROUND(stream__without_another_end, prepare, NULL)
 {
-    (void)state;
     driver.placement = DRIVER_PROCESS;
     driver.receive = NULL;
     assert_int_equal(measure(), 0);
     assert_int_equal(result.elapsed_ns, 3000);
     assert_int_equal(result.received, 10);
     assert_true(result.in_step);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(stream__initiator_waits_for_the_answer),
-        PREPARED(stream__answer_is_no_larger_than_a_message),
-        PREPARED(stream__unreliable_initiator_waits_for_nothing),
-        PREPARED(stream__initiator_cut_short_is_out_of_step),
-        PREPARED(stream__responder_measures_from_the_last_skipped),
-        PREPARED(stream__responder_without_skip_measures_from_the_first),
-        PREPARED(stream__unreliable_responder_ends_at_the_last_arrival),
-        PREPARED(stream__responder_cut_short_is_out_of_step),
-        PREPARED(stream__posted_in_advance_by_the_initiator),
-        PREPARED(stream__posted_in_advance_by_the_responder),
-        PREPARED(stream__fails_at_the_answer_to_the_skipped),
-        PREPARED(stream__without_another_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 #include "capture.h"
 #include "testing.h"
 
-static void table__names_are_found_and_different(void **state)
+TEST(table__names_are_found_and_different)
 {
-    (void)state;
     size_t count = 0;
     for (const struct pattern *const *at = pattern_table(); *at != NULL; at++, count++) {
         assert_ptr_equal(pattern_find((*at)->name), *at);
@@ -46,9 +45,8 @@ static int progress(void *session, bool wait, struct driver_ended *ended)
     return 0;
 }
 
-static void obstacle__each_need_that_is_not_met(void **state)
+TEST(obstacle__each_need_that_is_not_met)
 {
-    (void)state;
     struct driver driver = {.placement = DRIVER_PAIR, .reliable = true};
     struct pattern pattern = {.name = "any"};
     assert_null(pattern_obstacle(&pattern, &driver));
@@ -65,23 +63,12 @@ static void obstacle__each_need_that_is_not_met(void **state)
     assert_non_null(strstr(pattern_obstacle(&pattern, &driver), "no other end"));
 }
 
-static void answer__has_every_row(void **state)
+TEST(answer__has_every_row)
 {
-    (void)state;
     capture_start();
     pattern_answer();
     const char *text = capture_end();
     expect_part(text, "{\"event\":\"patterns\",\"patterns\":[{\"name\":\"pingpong\",");
     expect_part(text, "\"reports\":\"times\",\"min_size\":0,\"needs\":[]}");
     expect_part(text, "\"reports\":\"rates\",\"min_size\":0,\"needs\":[\"peer\"]}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table__names_are_found_and_different),
-        cmocka_unit_test(obstacle__each_need_that_is_not_met),
-        cmocka_unit_test(answer__has_every_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

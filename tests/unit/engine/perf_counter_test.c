@@ -41,9 +41,8 @@ static void open_or_skip(void)
     assert_int_equal(error, 0);
 }
 
-static void read__what_this_thread_does(void **state)
+TEST(read__what_this_thread_does)
 {
-    (void)state;
     open_or_skip();
     assert_int_equal(counter.count, 1);
     const uint64_t before = perf_counter_read(&counter);
@@ -53,9 +52,8 @@ static void read__what_this_thread_does(void **state)
     assert_int_equal(counter.count, 0);
 }
 
-static void read__and_a_thread_that_comes_later(void **state)
+TEST(read__and_a_thread_that_comes_later)
 {
-    (void)state;
     pthread_t thread;
     open_or_skip();
     const uint64_t before = perf_counter_read(&counter);
@@ -65,17 +63,15 @@ static void read__and_a_thread_that_comes_later(void **state)
     perf_counter_close(&counter);
 }
 
-static void open__no_such_counter(void **state)
+TEST(open__no_such_counter)
 {
-    (void)state;
     assert_true(perf_counter_open(&counter, PERF_TYPE_SOFTWARE, 12345) < 0);
     assert_int_equal(counter.count, 0);
     assert_int_equal(perf_counter_read(&counter), 0);
 }
 
-static void explain__what_to_do(void **state)
+TEST(explain__what_to_do)
 {
-    (void)state;
     char reason[160];
     perf_counter_explain(-EACCES, "/proc", reason, sizeof reason);
     assert_non_null(strstr(reason, "kernel.perf_event_paranoid is "));
@@ -86,15 +82,4 @@ static void explain__what_to_do(void **state)
     assert_non_null(strstr(reason, "no perf events"));
     perf_counter_explain(-EMFILE, "/proc", reason, sizeof reason);
     assert_non_null(strstr(reason, "Too many open files"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read__what_this_thread_does),
-        cmocka_unit_test(read__and_a_thread_that_comes_later),
-        cmocka_unit_test(open__no_such_counter),
-        cmocka_unit_test(explain__what_to_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

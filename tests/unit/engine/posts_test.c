@@ -66,9 +66,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void post__counts_what_is_under_way(void **state)
+TEST_AROUND(post__counts_what_is_under_way, prepare, NULL)
 {
-    (void)state;
     assert_int_equal(posts_send(&posts, data, 8), 0);
     assert_int_equal(posts_receive(&posts, data, 8), 0);
     assert_int_equal(posts.sending, 1);
@@ -82,9 +81,8 @@ static void post__counts_what_is_under_way(void **state)
     assert_int_equal(posts.received, 0);
 }
 
-static void post__without_room_moves_on_until_there_is(void **state)
+TEST_AROUND(post__without_room_moves_on_until_there_is, prepare, NULL)
 {
-    (void)state;
     assert_int_equal(posts_send(&posts, data, 8), 0);
     assert_int_equal(posts_send(&posts, data, 8), 0);
     posted.ends.sends = 1;
@@ -95,9 +93,8 @@ static void post__without_room_moves_on_until_there_is(void **state)
     assert_int_equal(posts.receiving, 1);
 }
 
-static void post__tried_without_room_says_so(void **state)
+TEST_AROUND(post__tried_without_room_says_so, prepare, NULL)
 {
-    (void)state;
     posted.room = 1;
     assert_int_equal(posts_try_send(&posts, data, 8), 0);
     assert_int_equal(posts_try_send(&posts, data, 8), -EAGAIN);
@@ -107,9 +104,8 @@ static void post__tried_without_room_says_so(void **state)
     assert_int_equal(posted.waits, 0);
 }
 
-static void post__without_room_for_ever_ends_when_asked(void **state)
+TEST_AROUND(post__without_room_for_ever_ends_when_asked, prepare, NULL)
 {
-    (void)state;
     posted.room = 0;
     posted.interrupt = true;
     assert_int_equal(posts_send(&posts, data, 8), -ECANCELED);
@@ -118,9 +114,8 @@ static void post__without_room_for_ever_ends_when_asked(void **state)
     assert_int_equal(posts_send(&posts, data, 8), -ECONNRESET);
 }
 
-static void settle__waits_for_all(void **state)
+TEST_AROUND(settle__waits_for_all, prepare, NULL)
 {
-    (void)state;
     assert_int_equal(posts_settle(&posts), 0);
     assert_int_equal(posted.calls, 0);
     assert_int_equal(posts_send(&posts, data, 8), 0);
@@ -131,27 +126,11 @@ static void settle__waits_for_all(void **state)
     assert_int_equal(posts.sent, 2);
 }
 
-static void progress__more_ends_than_were_posted(void **state)
+TEST_AROUND(progress__more_ends_than_were_posted, prepare, NULL)
 {
-    (void)state;
     assert_int_equal(posts_send(&posts, data, 8), 0);
     posted.ends.receives = 1;
     assert_int_equal(posts_progress(&posts, true), -EPROTO);
     posted.ends = (struct driver_ended){.sends = 2};
     assert_int_equal(posts_settle(&posts), -EPROTO);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(post__counts_what_is_under_way),
-        PREPARED(post__without_room_moves_on_until_there_is),
-        PREPARED(post__tried_without_room_says_so),
-        PREPARED(post__without_room_for_ever_ends_when_asked),
-        PREPARED(settle__waits_for_all),
-        PREPARED(progress__more_ends_than_were_posted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

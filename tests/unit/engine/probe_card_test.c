@@ -55,6 +55,8 @@ static int clean(void **state)
     return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+#define PREPARED_TEST(name) TEST_AROUND(name, prepare, clean)
+
 static uint64_t open_and_read(void)
 {
     const struct probe_place place = {.proc = root, .sys = root};
@@ -68,9 +70,8 @@ static uint64_t open_and_read(void)
 
 #define STAT "cpu  1 2 3\nintr 1000 1 20 300 4000 50000 600000\nctxt 5\n"
 
-static void read__a_card_with_messages(void **state)
+PREPARED_TEST(read__a_card_with_messages)
 {
-    (void)state;
     write_file("stat", STAT);
     write_file("class/net/eth0/device/msi_irqs/2", "msix\n");
     write_file("class/net/eth0/device/msi_irqs/4", "msix\n");
@@ -82,9 +83,8 @@ static void read__a_card_with_messages(void **state)
     assert_int_equal(values[0], 50303);
 }
 
-static void read__a_card_with_a_line(void **state)
+PREPARED_TEST(read__a_card_with_a_line)
 {
-    (void)state;
     char path[128];
     write_file("stat", STAT);
     write_file("class/net/eth0/device/irq", "3\n");
@@ -94,11 +94,10 @@ static void read__a_card_with_a_line(void **state)
 }
 
 /* A part of a device on PCI, which has the interrupts. */
-static void read__virtio(void **state)
+PREPARED_TEST(read__virtio)
 {
     char target[128];
     char path[128];
-    (void)state;
     write_file("stat", STAT);
     write_file("devices/pci/virtio0/name", "net\n");
     write_file("devices/pci/msi_irqs/5", "msix\n");
@@ -109,9 +108,8 @@ static void read__virtio(void **state)
     assert_int_equal(open_and_read(), 600000);
 }
 
-static void read__two_cards_that_share_one(void **state)
+PREPARED_TEST(read__two_cards_that_share_one)
 {
-    (void)state;
     write_file("stat", STAT);
     write_file("class/net/eth0/device/irq", "3\n");
     write_file("class/net/eth1/device/irq", "3\n");
@@ -119,35 +117,18 @@ static void read__two_cards_that_share_one(void **state)
     assert_int_equal(open_and_read(), 4000);
 }
 
-static void open__virtual_interfaces_only(void **state)
+PREPARED_TEST(open__virtual_interfaces_only)
 {
-    (void)state;
     write_file("stat", STAT);
     write_file("class/net/veth0/mtu", "1500\n");
     assert_int_equal(open_and_read(), 999);
     assert_non_null(strstr(reasons[0], "no network interface here has interrupts"));
 }
 
-static void open__no_count_for_the_number(void **state)
+PREPARED_TEST(open__no_count_for_the_number)
 {
-    (void)state;
     write_file("stat", "intr 12 0\n");
     write_file("class/net/eth0/device/irq", "3\n");
     assert_int_equal(open_and_read(), 999);
     assert_non_null(strstr(reasons[0], "no count for each interrupt"));
-}
-
-#define PREPARED(test) cmocka_unit_test_setup_teardown(test, prepare, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(read__a_card_with_messages),
-        PREPARED(read__a_card_with_a_line),
-        PREPARED(read__virtio),
-        PREPARED(read__two_cards_that_share_one),
-        PREPARED(open__virtual_interfaces_only),
-        PREPARED(open__no_count_for_the_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

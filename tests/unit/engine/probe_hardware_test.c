@@ -8,9 +8,8 @@
 enum { CYCLES, INSTRUCTIONS, CACHE_MISSES };
 
 /* Each counter either counts, or says why it cannot. */
-static void read__what_there_is(void **state)
+TEST(read__what_there_is)
 {
-    (void)state;
     static probe_reasons reasons;
     const struct probe_place place = {.proc = "/proc"};
     uint64_t before[PROBE_FIGURES_MAX] = {0};
@@ -27,12 +26,4 @@ static void read__what_there_is(void **state)
     }
     assert_true(after[CACHE_MISSES] >= before[CACHE_MISSES]);
     PROBE_HARDWARE.close(opened);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read__what_there_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

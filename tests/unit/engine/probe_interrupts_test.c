@@ -48,15 +48,16 @@ static int clean(void **state)
     return rmdir(proc);
 }
 
+#define PREPARED_TEST(name) TEST_AROUND(name, prepare, clean)
+
 static void open_it(void)
 {
     const struct probe_place place = {.proc = proc};
     opened = PROBE_INTERRUPTS.open(&place, reasons);
 }
 
-static void read__the_sums_of_both_lines(void **state)
+PREPARED_TEST(read__the_sums_of_both_lines)
 {
-    (void)state;
     write_stat("cpu  1 2 3\ncpu0 1 2 3\nintr 34485210 0 7 9\nctxt 5\nsoftirq 253309824 1 2\n");
     open_it();
     assert_string_equal(reasons[INTERRUPTS], "");
@@ -70,30 +71,16 @@ static void read__the_sums_of_both_lines(void **state)
     assert_int_equal(values[SOFTIRQS], 253309825);
 }
 
-static void open__one_line_is_missing(void **state)
+PREPARED_TEST(open__one_line_is_missing)
 {
-    (void)state;
     write_stat("cpu  1 2 3\nintr 12 0\n");
     open_it();
     assert_string_equal(reasons[INTERRUPTS], "");
     assert_non_null(strstr(reasons[SOFTIRQS], "/stat has no line 'softirq'"));
 }
 
-static void open__no_file(void **state)
+PREPARED_TEST(open__no_file)
 {
-    (void)state;
     open_it();
     assert_non_null(strstr(reasons[INTERRUPTS], "/stat has no line 'intr'"));
-}
-
-#define PREPARED(test) cmocka_unit_test_setup_teardown(test, prepare, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(read__the_sums_of_both_lines),
-        PREPARED(open__one_line_is_missing),
-        PREPARED(open__no_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 #include "testing.h"
 
 /* This thread computes for 20 ms on one of the CPUs, so at least that much is taken. */
-static void read__what_is_computed_is_taken(void **state)
+TEST(read__what_is_computed_is_taken)
 {
-    (void)state;
     static probe_reasons reasons;
     const struct probe_place place = {.program = getenv("BEOWIRE_TEST_ENGINE")};
     uint64_t before[PROBE_FIGURES_MAX] = {0};
@@ -29,21 +28,11 @@ static void read__what_is_computed_is_taken(void **state)
     assert_true(after[0] - before[0] >= 18 * NS_PER_MS);
 }
 
-static void start__no_such_program(void **state)
+TEST(start__no_such_program)
 {
-    (void)state;
     static probe_reasons reasons;
     const struct probe_place place = {.program = "/nonexistent/engine"};
     void *opened = PROBE_SOAKER.open(&place, reasons);
     assert_true(PROBE_SOAKER.start(opened) < 0);
     PROBE_SOAKER.close(opened);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read__what_is_computed_is_taken),
-        cmocka_unit_test(start__no_such_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,15 +54,16 @@ static int clean(void **state)
     return rmdir(proc);
 }
 
+#define PREPARED_TEST(name) TEST_AROUND(name, prepare, clean)
+
 static void open_at(const char *path)
 {
     const struct probe_place place = {.proc = path};
     opened = PROBE_SOFTIRQ.open(&place, reasons);
 }
 
-static void threads__their_times_are_added(void **state)
+PREPARED_TEST(threads__their_times_are_added)
 {
-    (void)state;
     write_file("stat", "cpu  5 0 5 100 3 0 783 205 0 0\ncpu0 1 2 3\n");
     write_file("14/comm", "ksoftirqd/0\n");
     write_file("14/schedstat", "133437912 529728998 3287\n");
@@ -80,9 +81,8 @@ static void threads__their_times_are_added(void **state)
 }
 
 /* The kernel keeps interrupts apart from processes: both columns count, and the threads do not. */
-static void stat__where_the_kernel_counts_interrupts(void **state)
+PREPARED_TEST(stat__where_the_kernel_counts_interrupts)
 {
-    (void)state;
     uint64_t tick_ns = NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
     write_file("stat", "cpu  5 0 5 100 3 7 20 205 0 0\n");
     write_file("14/comm", "ksoftirqd/0\n");
@@ -102,37 +102,20 @@ static void expect_unknown(const char *path)
     assert_non_null(strstr(reasons[SOFTIRQ], "not in sight"));
 }
 
-static void unknown__without_threads_in_sight(void **state)
+PREPARED_TEST(unknown__without_threads_in_sight)
 {
-    (void)state;
     write_file("stat", "cpu  5 0 5 100 3 0 20 205 0 0\n");
     write_file("14/comm", "bash\n");
     expect_unknown(proc);
 }
 
-static void unknown__with_a_stat_that_is_none(void **state)
+PREPARED_TEST(unknown__with_a_stat_that_is_none)
 {
-    (void)state;
     write_file("stat", "intr 1 2 3\n");
     expect_unknown(proc);
 }
 
-static void unknown__without_proc(void **state)
+PREPARED_TEST(unknown__without_proc)
 {
-    (void)state;
     expect_unknown("/nonexistent");
-}
-
-#define PREPARED(test) cmocka_unit_test_setup_teardown(test, prepare, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(threads__their_times_are_added),
-        PREPARED(stat__where_the_kernel_counts_interrupts),
-        PREPARED(unknown__without_threads_in_sight),
-        PREPARED(unknown__with_a_stat_that_is_none),
-        PREPARED(unknown__without_proc),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

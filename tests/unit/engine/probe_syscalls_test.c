@@ -11,9 +11,8 @@ static const struct probe_place HERE = {.proc = "/proc", .tracing = "/sys/kernel
 static probe_reasons reasons;
 
 /* Where they can be counted, they are counted to the last one; else it says what to do. */
-static void read__counts_each_call(void **state)
+TEST(read__counts_each_call)
 {
-    (void)state;
     uint64_t before[PROBE_FIGURES_MAX] = {0};
     uint64_t after[PROBE_FIGURES_MAX] = {0};
     void *opened = PROBE_SYSCALLS.open(&HERE, reasons);
@@ -32,20 +31,10 @@ static void read__counts_each_call(void **state)
     PROBE_SYSCALLS.close(opened);
 }
 
-static void open__without_tracefs(void **state)
+TEST(open__without_tracefs)
 {
-    (void)state;
     const struct probe_place place = {.proc = "/proc", .tracing = "/nonexistent"};
     memset(reasons, 0, sizeof reasons);
     assert_null(PROBE_SYSCALLS.open(&place, reasons));
     assert_non_null(strstr(reasons[0], "mount -t tracefs none /nonexistent"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read__counts_each_call),
-        cmocka_unit_test(open__without_tracefs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

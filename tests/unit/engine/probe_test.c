@@ -34,6 +34,8 @@ static int finish(void **state)
     return 0;
 }
 
+#define STARTED_TEST(name) TEST_AROUND(name, prepare, finish)
+
 static const char *report(void)
 {
     struct json json;
@@ -54,9 +56,8 @@ static const char *run(void)
     return text;
 }
 
-static void table__each_row_is_whole(void **state)
+TEST(table__each_row_is_whole)
 {
-    (void)state;
     for (const struct probe *const *at = probe_table(); *at != NULL; at++) {
         const struct probe *probe = *at;
         assert_non_null(probe->name);
@@ -76,9 +77,8 @@ static void table__each_row_is_whole(void **state)
     }
 }
 
-static void run__only_those_that_disturb_nothing(void **state)
+STARTED_TEST(run__only_those_that_disturb_nothing)
 {
-    (void)state;
     const char *text = run();
     expect_part(text, "\"probes\":{\"window_ns\":");
     expect_part(text, "\"user_ns\":");
@@ -88,9 +88,8 @@ static void run__only_those_that_disturb_nothing(void **state)
     assert_true(after.at_ns >= before.at_ns);
 }
 
-static void run__those_that_are_asked_for_once(void **state)
+STARTED_TEST(run__those_that_are_asked_for_once)
 {
-    (void)state;
     char reason[PROBE_REASON_BYTES] = "";
     assert_int_equal(probes_choose(&probes, "soaker,syscalls", reason), 0);
     const char *text = run();
@@ -101,9 +100,8 @@ static void run__those_that_are_asked_for_once(void **state)
     assert_null(strstr(run(), "taken_ns"));
 }
 
-static void choose__unknown_name(void **state)
+STARTED_TEST(choose__unknown_name)
 {
-    (void)state;
     char reason[PROBE_REASON_BYTES] = "";
     assert_int_equal(probes_choose(&probes, "usage,moon", reason), -EINVAL);
     assert_string_equal(reason, "probes must be of soaker, syscalls, hardware, usage, softirq, "
@@ -111,9 +109,8 @@ static void choose__unknown_name(void **state)
     assert_int_equal(probes_choose(&probes, "soak", reason), -EINVAL);
 }
 
-static void report__differences(void **state)
+STARTED_TEST(report__differences)
 {
-    (void)state;
     size_t usage = 0;
     while (probe_table()[usage] != &PROBE_USAGE) {
         usage++;
@@ -132,9 +129,8 @@ static void report__differences(void **state)
     probes_stop(&probes);
 }
 
-static void answer__the_table_with_reasons(void **state)
+STARTED_TEST(answer__the_table_with_reasons)
 {
-    (void)state;
     capture_start();
     probes_answer(&probes);
     const char *text = capture_end();
@@ -146,19 +142,4 @@ static void answer__the_table_with_reasons(void **state)
                 "\"reason\":\"\"}");
     expect_part(text, "\"disturbs\":true,\"ready\":false,\"reason\":\"cannot read "
                       "/nonexistent/events/raw_syscalls/sys_enter/id: ");
-}
-
-#define STARTED(test) cmocka_unit_test_setup_teardown(test, prepare, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table__each_row_is_whole),
-        STARTED(run__only_those_that_disturb_nothing),
-        STARTED(run__those_that_are_asked_for_once),
-        STARTED(choose__unknown_name),
-        STARTED(report__differences),
-        STARTED(answer__the_table_with_reasons),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

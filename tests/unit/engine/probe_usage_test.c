@@ -10,9 +10,8 @@ enum { USER, SYSTEM, VOLUNTARY, INVOLUNTARY };
 static uint64_t before[PROBE_FIGURES_MAX];
 static uint64_t after[PROBE_FIGURES_MAX];
 
-static void read__computing_is_cpu_time(void **state)
+TEST(read__computing_is_cpu_time)
 {
-    (void)state;
     struct timespec used = {0};
     PROBE_USAGE.read(NULL, before);
     const uint64_t until_ns = before[USER] + before[SYSTEM] + 20 * NS_PER_MS;
@@ -23,9 +22,8 @@ static void read__computing_is_cpu_time(void **state)
     assert_true(after[USER] + after[SYSTEM] + 1000 >= until_ns);
 }
 
-static void read__waiting_is_a_voluntary_switch(void **state)
+TEST(read__waiting_is_a_voluntary_switch)
 {
-    (void)state;
     PROBE_USAGE.read(NULL, before);
     for (int i = 0; i < 5; i++) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
@@ -33,13 +31,4 @@ static void read__waiting_is_a_voluntary_switch(void **state)
     PROBE_USAGE.read(NULL, after);
     assert_true(after[VOLUNTARY] >= before[VOLUNTARY] + 5);
     assert_true(after[INVOLUNTARY] >= before[INVOLUNTARY]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read__computing_is_cpu_time),
-        cmocka_unit_test(read__waiting_is_a_voluntary_switch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

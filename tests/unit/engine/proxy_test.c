@@ -81,6 +81,8 @@ static int end_proxy(void **state)
     return 0;
 }
 
+#define WITH_PROXY_TEST(name) TEST_AROUND(name, start_proxy, end_proxy)
+
 static void hang_up(void)
 {
     close(to_proxy);
@@ -95,9 +97,8 @@ static int attach_engine(void)
     return engine;
 }
 
-static void serve__hands_on_what_either_says(void **state)
+WITH_PROXY_TEST(serve__hands_on_what_either_says)
 {
-    (void)state;
     char command[8] = "";
     assert_int_equal(write(to_proxy, "hello\n", 6), 6); /* before there is anybody */
     int engine = attach_engine();
@@ -109,24 +110,21 @@ static void serve__hands_on_what_either_says(void **state)
     assert_int_equal(await_status(), EXIT_ENGINE_ENDED);
 }
 
-static void serve__nobody_can_come_after_the_first(void **state)
+WITH_PROXY_TEST(serve__nobody_can_come_after_the_first)
 {
-    (void)state;
     int engine = attach_engine();
     assert_true(link_connect(name) < 0);
     close(engine);
 }
 
-static void input__ends_before_an_engine_comes(void **state)
+WITH_PROXY_TEST(input__ends_before_an_engine_comes)
 {
-    (void)state;
     hang_up();
     assert_int_equal(await_status(), EXIT_INPUT_ENDED);
 }
 
-static void input__ends_and_the_engine_hears_of_it(void **state)
+WITH_PROXY_TEST(input__ends_and_the_engine_hears_of_it)
 {
-    (void)state;
     char byte;
     int engine = attach_engine();
     assert_int_equal(write(to_proxy, "quit\n", 5), 5);
@@ -141,27 +139,11 @@ static void input__ends_and_the_engine_hears_of_it(void **state)
     assert_int_equal(await_status(), EXIT_QUIT);
 }
 
-static void killed__the_engine_hears_of_it(void **state)
+WITH_PROXY_TEST(killed__the_engine_hears_of_it)
 {
-    (void)state;
     char byte;
     int engine = attach_engine();
     kill(proxy, SIGKILL);
     assert_int_equal(read(engine, &byte, 1), 0);
     close(engine);
-}
-
-#define WITH_PROXY(test) cmocka_unit_test_setup_teardown(test, start_proxy, end_proxy)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_PROXY(serve__hands_on_what_either_says),
-        WITH_PROXY(serve__nobody_can_come_after_the_first),
-        WITH_PROXY(input__ends_before_an_engine_comes),
-        WITH_PROXY(input__ends_and_the_engine_hears_of_it),
-        WITH_PROXY(killed__the_engine_hears_of_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

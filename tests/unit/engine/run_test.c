@@ -28,9 +28,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void measured__is_the_time_between(void **state)
+TEST_AROUND(measured__is_the_time_between, prepare, NULL)
 {
-    (void)state;
     run_begin_measured(&run);
     now_ns += 12345;
     run_end_measured(&run, now_ns);
@@ -38,9 +37,8 @@ static void measured__is_the_time_between(void **state)
     assert_int_equal(result.before.at_ns, 0); /* nobody says that there are probes */
 }
 
-static void measured__probes_are_read_outside_of_it(void **state)
+TEST_AROUND(measured__probes_are_read_outside_of_it, prepare, NULL)
 {
-    (void)state;
     static struct probes probes;
     const struct probe_place here = {.proc = "/proc", .sys = "/sys", .tracing = "", .program = ""};
     probes_open(&probes, &here);
@@ -54,9 +52,8 @@ static void measured__probes_are_read_outside_of_it(void **state)
     assert_int_equal(result.after.at_ns - result.before.at_ns, 12345);
 }
 
-static void stamp__is_the_next_number_as_far_as_it_fits(void **state)
+TEST_AROUND(stamp__is_the_next_number_as_far_as_it_fits, prepare, NULL)
 {
-    (void)state;
     memset(outgoing, 0, sizeof outgoing);
     run_stamp(&run);
     const uint64_t next = UINT64_C(0x1122334455667789);
@@ -68,9 +65,8 @@ static void stamp__is_the_next_number_as_far_as_it_fits(void **state)
     assert_int_equal(outgoing[2], 7);
 }
 
-static void answer__has_eight_bytes_or_what_fits(void **state)
+TEST_AROUND(answer__has_eight_bytes_or_what_fits, prepare, NULL)
 {
-    (void)state;
     assert_int_equal(run_send_answer(&run), 0);
     assert_int_equal(fake.last_sent_bytes, 8);
     request.size = 5;
@@ -81,9 +77,8 @@ static void answer__has_eight_bytes_or_what_fits(void **state)
     assert_int_equal(fake.last_sent_bytes, 60);
 }
 
-static void answer__only_where_it_arrives(void **state)
+TEST_AROUND(answer__only_where_it_arrives, prepare, NULL)
 {
-    (void)state;
     assert_true(run_is_answered(&run));
     driver.reliable = false;
     assert_false(run_is_answered(&run));
@@ -92,9 +87,8 @@ static void answer__only_where_it_arrives(void **state)
     assert_false(run_is_answered(&run));
 }
 
-static void end__at_the_deadline_or_when_asked(void **state)
+TEST_AROUND(end__at_the_deadline_or_when_asked, prepare, NULL)
 {
-    (void)state;
     assert_false(run_should_end(&run, request.deadline_ns - 1));
     assert_true(run_should_end(&run, request.deadline_ns));
     interrupt_after = 1;
@@ -103,9 +97,8 @@ static void end__at_the_deadline_or_when_asked(void **state)
 }
 
 /* Messages of 1 us: looks are soon a millisecond apart, and one in ten asks the caller. */
-static void pace__reads_the_clock_about_every_millisecond(void **state)
+TEST_AROUND(pace__reads_the_clock_about_every_millisecond, prepare, NULL)
 {
-    (void)state;
     struct pace pace = pace_start();
     for (int i = 0; i < 100000; i++) {
         now_ns += 1000;
@@ -122,9 +115,8 @@ static void pace__reads_the_clock_about_every_millisecond(void **state)
     assert_true(run.stop);
 }
 
-static void pace__slow_messages_are_looked_at_one_by_one(void **state)
+TEST_AROUND(pace__slow_messages_are_looked_at_one_by_one, prepare, NULL)
 {
-    (void)state;
     struct pace pace = pace_start();
     for (int i = 0; i < 20; i++) {
         now_ns += NS_PER_SECOND / 10;
@@ -135,21 +127,4 @@ static void pace__slow_messages_are_looked_at_one_by_one(void **state)
     now_ns += 1;
     pace_message(&pace, &run);
     assert_true(run.stop);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(measured__is_the_time_between),
-        PREPARED(measured__probes_are_read_outside_of_it),
-        PREPARED(stamp__is_the_next_number_as_far_as_it_fits),
-        PREPARED(answer__has_eight_bytes_or_what_fits),
-        PREPARED(answer__only_where_it_arrives),
-        PREPARED(end__at_the_deadline_or_when_asked),
-        PREPARED(pace__reads_the_clock_about_every_millisecond),
-        PREPARED(pace__slow_messages_are_looked_at_one_by_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

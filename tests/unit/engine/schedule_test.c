@@ -31,9 +31,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void schedule_wait__messages_are_due_an_interval_apart(void **state)
+TEST_AROUND(schedule_wait__messages_are_due_an_interval_apart, prepare, NULL)
 {
-    (void)state;
     request.start_ns = clock_now_ns() + NS_PER_MS;
     request.interval_ns = 50000;
     struct schedule schedule = schedule_begin(&run);
@@ -47,9 +46,8 @@ static void schedule_wait__messages_are_due_an_interval_apart(void **state)
 }
 
 /* What should have gone meanwhile goes at once, and is as late as it is. */
-static void schedule_wait__after_a_stall_nothing_is_left_out(void **state)
+TEST_AROUND(schedule_wait__after_a_stall_nothing_is_left_out, prepare, NULL)
 {
-    (void)state;
     request.interval_ns = 10000;
     struct schedule schedule = schedule_begin(&run);
     schedule_wait(&schedule, &run);
@@ -63,9 +61,8 @@ static void schedule_wait__after_a_stall_nothing_is_left_out(void **state)
     }
 }
 
-static void schedule_wait__without_an_interval_a_message_is_due_when_asked_for(void **state)
+TEST_AROUND(schedule_wait__without_an_interval_a_message_is_due_when_asked_for, prepare, NULL)
 {
-    (void)state;
     struct schedule schedule = schedule_begin(&run);
     for (int i = 0; i < 10; i++) {
         const uint64_t before_ns = clock_now_ns();
@@ -74,9 +71,8 @@ static void schedule_wait__without_an_interval_a_message_is_due_when_asked_for(v
     }
 }
 
-static void schedule_wait__ends_with_the_run_long_before_a_message_is_due(void **state)
+TEST_AROUND(schedule_wait__ends_with_the_run_long_before_a_message_is_due, prepare, NULL)
 {
-    (void)state;
     request.start_ns = clock_now_ns() + 60 * NS_PER_SECOND;
     request.interval_ns = 1;
     ending = true;
@@ -86,9 +82,8 @@ static void schedule_wait__ends_with_the_run_long_before_a_message_is_due(void *
     assert_true(clock_now_ns() < request.start_ns);
 }
 
-static void schedule_wait_until__ends_at_the_deadline(void **state)
+TEST_AROUND(schedule_wait_until__ends_at_the_deadline, prepare, NULL)
 {
-    (void)state;
     request.deadline_ns = clock_now_ns();
     schedule_wait_until(&run, clock_now_ns() + 60 * NS_PER_SECOND);
     assert_true(run.stop);
@@ -107,9 +102,8 @@ static int note(struct run *running, const struct schedule *schedule, bool measu
 }
 
 /* So what they count is of the measured messages, and none of these is late for them. */
-static void schedule_run__probes_are_read_in_a_pause_behind_what_is_skipped(void **state)
+TEST_AROUND(schedule_run__probes_are_read_in_a_pause_behind_what_is_skipped, prepare, NULL)
 {
-    (void)state;
     static struct probes probes;
     static struct measure_result result;
     const struct probe_place here = {.proc = "/proc", .tracing = "", .program = ""};
@@ -132,19 +126,4 @@ static void schedule_run__probes_are_read_in_a_pause_behind_what_is_skipped(void
     }
     assert_true(result.started_ns >= due_ns[3]);
     assert_true(result.in_step && !result.stopped);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(schedule_wait__messages_are_due_an_interval_apart),
-        PREPARED(schedule_wait__after_a_stall_nothing_is_left_out),
-        PREPARED(schedule_wait__without_an_interval_a_message_is_due_when_asked_for),
-        PREPARED(schedule_wait__ends_with_the_run_long_before_a_message_is_due),
-        PREPARED(schedule_wait_until__ends_at_the_deadline),
-        PREPARED(schedule_run__probes_are_read_in_a_pause_behind_what_is_skipped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

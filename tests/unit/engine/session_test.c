@@ -194,6 +194,8 @@ static int finish(void **state)
     return fake.opened == fake.closed ? 0 : -1;
 }
 
+#define STARTED_TEST(name) TEST_AROUND(name, start, finish)
+
 static const char *ask(const char *line)
 {
     struct command *command = command_of(line);
@@ -224,9 +226,8 @@ static void make_ready(void)
     expect_part(ask("connect peer=there/2"), "{\"event\":\"connected\"}\n");
 }
 
-static void open__limits_and_defaults_for_the_driver(void **state)
+STARTED_TEST(open__limits_and_defaults_for_the_driver)
 {
-    (void)state;
     make_ready();
     assert_int_equal(fake.max_size, 64);
     assert_int_equal(fake.loss_timeout_ns, 20000000);
@@ -240,9 +241,8 @@ static void open__limits_and_defaults_for_the_driver(void **state)
     assert_int_equal(fake.socket_buffer_bytes, 4096);
 }
 
-static void open__a_driver_that_makes_the_buffers(void **state)
+STARTED_TEST(open__a_driver_that_makes_the_buffers)
 {
-    (void)state;
     memset(buffers, 0, sizeof buffers);
     for (int i = 0; i < 2; i++) {
         expect_part(ask("open driver=maker role=initiator max_size=61"), "here/1");
@@ -260,9 +260,8 @@ static void open__a_driver_that_makes_the_buffers(void **state)
     expect_part(ask("open driver=maker role=initiator max_size=61"), "ENODEV");
 }
 
-static void idle__as_long_as_the_driver_needs_it(void **state)
+STARTED_TEST(idle__as_long_as_the_driver_needs_it)
 {
-    (void)state;
     fake.idle_looks = 2;
     assert_false(session_idle(&session)); /* nothing is open */
     make_ready();
@@ -271,9 +270,8 @@ static void idle__as_long_as_the_driver_needs_it(void **state)
     assert_false(session_idle(&session));
 }
 
-static void open__failure_is_told_in_the_drivers_words(void **state)
+STARTED_TEST(open__failure_is_told_in_the_drivers_words)
 {
-    (void)state;
     fake.open_error = -ENODEV;
     expect_part(ask(OPEN), "\"code\":\"ENODEV\",\"message\":\"fake: the cable is not in\","
                            "\"fatal\":true");
@@ -281,25 +279,22 @@ static void open__failure_is_told_in_the_drivers_words(void **state)
     make_ready();
 }
 
-static void open__address_that_fails_closes_the_driver(void **state)
+STARTED_TEST(open__address_that_fails_closes_the_driver)
 {
-    (void)state;
     fake.address_error = -ENOSPC;
     expect_part(ask(OPEN), "ENOSPC");
     assert_int_equal(fake.closed, 1);
 }
 
-static void open__twice(void **state)
+STARTED_TEST(open__twice)
 {
-    (void)state;
     make_ready();
     expect_part(ask(OPEN), "\"code\":\"EBUSY\"");
     expect_part(ask(RUN), "\"received\":5");
 }
 
-static void connect__failure_breaks_the_session(void **state)
+STARTED_TEST(connect__failure_breaks_the_session)
 {
-    (void)state;
     expect_part(ask(OPEN), "here/1");
     fake.connect_error = -ECONNREFUSED;
     expect_part(ask("connect peer=there/2"), "\"code\":\"ECONNREFUSED\"");
@@ -310,26 +305,23 @@ static void connect__failure_breaks_the_session(void **state)
     assert_int_equal(fake.closed, 1);
 }
 
-static void connect__nobody_answers(void **state)
+STARTED_TEST(connect__nobody_answers)
 {
-    (void)state;
     expect_part(ask(OPEN), "here/1");
     fake.connect_error = -ECANCELED; /* without anybody having asked for it */
     expect_part(ask("connect peer=there/2"), "\"code\":\"ETIMEDOUT\"");
 }
 
-static void connect__out_of_turn(void **state)
+STARTED_TEST(connect__out_of_turn)
 {
-    (void)state;
     expect_part(ask("connect peer=there/2"), "open a session first");
     make_ready();
     expect_part(ask("connect peer=there/2"), "connected already");
     expect_part(ask(RUN), "\"received\":5");
 }
 
-static void run__sizes(void **state)
+STARTED_TEST(run__sizes)
 {
-    (void)state;
     make_ready();
     expect_part(ask("run pattern=pingpong size=1 count=1"), "\"code\":\"EMSGSIZE\"");
     expect_part(ask("run pattern=oneway size=15 count=1"), "its messages have 16 bytes at least");
@@ -340,9 +332,8 @@ static void run__sizes(void **state)
     expect_part(ask("run pattern=pingpong size=64 count=1"), "\"received\":1");
 }
 
-static void run__malformed(void **state)
+STARTED_TEST(run__malformed)
 {
-    (void)state;
     make_ready();
     expect_part(ask("run size=8 count=1"), "run needs pattern=");
     expect_part(ask("run pattern=dance size=8 count=1"), "pattern must be");
@@ -353,9 +344,8 @@ static void run__malformed(void **state)
     expect_part(ask(RUN), "\"received\":5");
 }
 
-static void run__result(void **state)
+STARTED_TEST(run__result)
 {
-    (void)state;
     make_ready();
     const char *text = ask("run pattern=pingpong size=8 count=6 skip=2 batch=3");
     expect_part(text, "{\"event\":\"result\",\"pattern\":\"pingpong\",\"size\":8,\"count\":6,"
@@ -368,9 +358,8 @@ static void run__result(void **state)
     assert_null(strstr(text, "taken_ns"));
 }
 
-static void run__responder_is_ready_first(void **state)
+STARTED_TEST(run__responder_is_ready_first)
 {
-    (void)state;
     expect_part(ask("open driver=fake role=responder max_size=64"), "here/1");
     expect_part(ask("connect peer=there/2"), "connected");
     const char *text = ask(RUN);
@@ -378,9 +367,8 @@ static void run__responder_is_ready_first(void **state)
     expect_part(text, "\"buckets\":[]},\"min_ns\":null,\"max_ns\":null");
 }
 
-static void run__driver_fails(void **state)
+STARTED_TEST(run__driver_fails)
 {
-    (void)state;
     make_ready();
     fake.receive_error = -ECONNRESET;
     expect_part(ask(RUN), "\"code\":\"ECONNRESET\",\"message\":\"fake: the other end is gone\","
@@ -392,9 +380,8 @@ static void run__driver_fails(void **state)
     expect_part(ask(RUN), "\"code\":\"EOWNERDEAD\",\"message\":\"fake: the daemon of this node");
 }
 
-static void run__cut_short_inside_a_message(void **state)
+STARTED_TEST(run__cut_short_inside_a_message)
 {
-    (void)state;
     make_ready();
     fake.receive_error = -ECANCELED;
     expect_part(ask(RUN), "\"stopped\":true");
@@ -405,34 +392,8 @@ static void run__cut_short_inside_a_message(void **state)
     expect_part(ask(RUN), "\"received\":5");
 }
 
-static void close__without_a_session(void **state)
+STARTED_TEST(close__without_a_session)
 {
-    (void)state;
     expect_part(ask("close"), "{\"event\":\"closed\"}\n");
     expect_part(ask(RUN), "\"fatal\":true");
-}
-
-#define STARTED(test) cmocka_unit_test_setup_teardown(test, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STARTED(open__limits_and_defaults_for_the_driver),
-        STARTED(open__a_driver_that_makes_the_buffers),
-        STARTED(idle__as_long_as_the_driver_needs_it),
-        STARTED(open__failure_is_told_in_the_drivers_words),
-        STARTED(open__address_that_fails_closes_the_driver),
-        STARTED(open__twice),
-        STARTED(connect__failure_breaks_the_session),
-        STARTED(connect__nobody_answers),
-        STARTED(connect__out_of_turn),
-        STARTED(run__sizes),
-        STARTED(run__malformed),
-        STARTED(run__result),
-        STARTED(run__responder_is_ready_first),
-        STARTED(run__driver_fails),
-        STARTED(run__cut_short_inside_a_message),
-        STARTED(close__without_a_session),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,8 @@ static int clean(void **state)
     return 0;
 }
 
+#define CLEANED_TEST(name) TEST_AROUND(name, NULL, clean)
+
 /* Pins this thread to one CPU, so that there is one soaker beside it. */
 static cpu_set_t pin(void)
 {
@@ -43,9 +45,8 @@ static cpu_set_t pin(void)
     return all;
 }
 
-static void start__one_a_cpu_of_the_lowest_priority(void **state)
+CLEANED_TEST(start__one_a_cpu_of_the_lowest_priority)
 {
-    (void)state;
     cpu_set_t all;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     assert_int_equal(soaker_start(&soaker, program()), 0);
@@ -62,9 +63,8 @@ static void start__one_a_cpu_of_the_lowest_priority(void **state)
 
 /* While this thread sleeps time is left on its CPU; what it takes by computing is not. Others may
  * take of it, too, so the test waits for what must come in the end. */
-static void left__what_nobody_takes(void **state)
+CLEANED_TEST(left__what_nobody_takes)
 {
-    (void)state;
     const cpu_set_t all = pin();
     assert_int_equal(soaker_start(&soaker, program()), 0);
     const uint64_t before_ns = soaker_left_ns(&soaker);
@@ -79,9 +79,8 @@ static void left__what_nobody_takes(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
-static void stop__nothing_stays(void **state)
+CLEANED_TEST(stop__nothing_stays)
 {
-    (void)state;
     assert_int_equal(soaker_start(&soaker, program()), 0);
     const pid_t pid = soaker.pids[0];
     soaker_stop(&soaker);
@@ -92,31 +91,15 @@ static void stop__nothing_stays(void **state)
     soaker_stop(&soaker);
 }
 
-static void start__no_such_program(void **state)
+CLEANED_TEST(start__no_such_program)
 {
-    (void)state;
     assert_int_equal(soaker_start(&soaker, "/nonexistent/engine"), -ENOENT);
     assert_int_equal(soaker.count, 0);
 }
 
-static void soak__bad_words(void **state)
+CLEANED_TEST(soak__bad_words)
 {
-    (void)state;
     assert_int_equal(soak_main(""), 2);
     assert_int_equal(soak_main("zero:0"), 2);
     assert_int_equal(soak_main("0"), 2);
-}
-
-#define CLEANED(test) cmocka_unit_test_teardown(test, clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CLEANED(start__one_a_cpu_of_the_lowest_priority),
-        CLEANED(left__what_nobody_takes),
-        CLEANED(stop__nothing_stays),
-        CLEANED(start__no_such_program),
-        CLEANED(soak__bad_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,9 @@
 #ifndef BEOWIRE_TEST_TESTING_H
 #define BEOWIRE_TEST_TESTING_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit/test.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #endif

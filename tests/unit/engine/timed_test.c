@@ -26,9 +26,8 @@ static int prepare(void **state)
     return 0;
 }
 
-static void timed_exchange__has_our_times_and_theirs(void **state)
+TEST_AROUND(timed_exchange__has_our_times_and_theirs, prepare, NULL)
 {
-    (void)state;
     fake.send_ns = 100;
     fake.receive_ns = 900;
     const uint64_t theirs = 77;
@@ -41,17 +40,15 @@ static void timed_exchange__has_our_times_and_theirs(void **state)
     assert_int_equal(one.came_ns, theirs);
 }
 
-static void timed_exchange__reliable__another_answer_is_a_fault(void **state)
+TEST_AROUND(timed_exchange__reliable__another_answer_is_a_fault, prepare, NULL)
 {
-    (void)state;
     fake.stale_receive = 1;
     struct timed_exchange one = {0};
     assert_int_equal(timed_exchange(&run, &one), -EBADMSG);
 }
 
-static void timed_exchange__unreliable__an_old_answer_is_thrown_away(void **state)
+TEST_AROUND(timed_exchange__unreliable__an_old_answer_is_thrown_away, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     fake.stale_receive = 1;
     struct timed_exchange one = {0};
@@ -59,9 +56,8 @@ static void timed_exchange__unreliable__an_old_answer_is_thrown_away(void **stat
     assert_int_equal(fake.receives, 2);
 }
 
-static void timed_lost__only_where_messages_get_lost(void **state)
+TEST_AROUND(timed_lost__only_where_messages_get_lost, prepare, NULL)
 {
-    (void)state;
     assert_false(timed_lost(&run, -ETIMEDOUT));
     driver.reliable = false;
     assert_true(timed_lost(&run, -ETIMEDOUT));
@@ -69,9 +65,8 @@ static void timed_lost__only_where_messages_get_lost(void **state)
     assert_false(timed_lost(&run, -ECONNRESET));
 }
 
-static void timed_respond__answers_all_and_ends(void **state)
+TEST_AROUND(timed_respond__answers_all_and_ends, prepare, NULL)
 {
-    (void)state;
     request.role = DRIVER_RESPONDER;
     assert_int_equal(timed_respond(&run), 0);
     assert_int_equal(fake.sends, request.skip + request.count);
@@ -79,28 +74,12 @@ static void timed_respond__answers_all_and_ends(void **state)
     assert_false(result.stopped);
 }
 
-static void oneway__unreliable__what_is_lost_is_counted(void **state)
+TEST_AROUND(oneway__unreliable__what_is_lost_is_counted, prepare, NULL)
 {
-    (void)state;
     driver.reliable = false;
     fake.timeouts_after = request.skip + 7;
     assert_int_equal(measure(), 0);
     assert_int_equal(result.received, 7);
     assert_int_equal(result.lost, request.count - 7);
     assert_int_equal(result.sent, request.count);
-}
-
-#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PREPARED(timed_exchange__has_our_times_and_theirs),
-        PREPARED(timed_exchange__reliable__another_answer_is_a_fault),
-        PREPARED(timed_exchange__unreliable__an_old_answer_is_thrown_away),
-        PREPARED(timed_lost__only_where_messages_get_lost),
-        PREPARED(timed_respond__answers_all_and_ends),
-        PREPARED(oneway__unreliable__what_is_lost_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

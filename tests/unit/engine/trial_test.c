@@ -66,33 +66,29 @@ static int prints(const void *context, char *text, size_t bytes)
     return write(STDOUT_FILENO, word, strlen(word)) > 0 ? 0 : -EIO;
 }
 
-static void trial__hands_on_what_was_returned(void **state)
+TEST(trial__hands_on_what_was_returned)
 {
-    (void)state;
     assert_int_equal(trial(is_well, NULL, TRIAL_MS, reason, sizeof reason), 0);
     assert_int_equal(trial(says, "not here", TRIAL_MS, reason, sizeof reason), -ENOENT);
     assert_string_equal(reason, "not here");
 }
 
-static void trial__work_that_ends_its_process(void **state)
+TEST(trial__work_that_ends_its_process)
 {
-    (void)state;
     assert_int_equal(trial(is_killed, NULL, TRIAL_MS, reason, sizeof reason), -ECHILD);
     assert_string_equal(reason, "it ends the process that tries it: SIGKILL");
     assert_int_equal(trial(leaves, NULL, TRIAL_MS, reason, sizeof reason), -ECHILD);
     assert_string_equal(reason, "it ends the process that tries it: exit status 7");
 }
 
-static void trial__work_that_hangs(void **state)
+TEST(trial__work_that_hangs)
 {
-    (void)state;
     assert_int_equal(trial(hangs, NULL, 50, reason, sizeof reason), -ETIMEDOUT);
     assert_non_null(strstr(reason, "hangs"));
 }
 
-static void trial__output_leads_nowhere(void **state)
+TEST(trial__output_leads_nowhere)
 {
-    (void)state;
     int ends[2];
     int kept = dup(STDOUT_FILENO);
     assert_int_equal(pipe(ends), 0);
@@ -105,15 +101,4 @@ static void trial__output_leads_nowhere(void **state)
     assert_int_equal(status, 0);
     assert_int_equal(read(ends[0], &byte, 1), 0);
     (void)close(ends[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trial__hands_on_what_was_returned),
-        cmocka_unit_test(trial__work_that_ends_its_process),
-        cmocka_unit_test(trial__work_that_hangs),
-        cmocka_unit_test(trial__output_leads_nowhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

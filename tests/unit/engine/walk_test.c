@@ -28,6 +28,8 @@ static int finish(void **state)
     return walk.memory == NULL && walk.bytes == 0 ? 0 : -1;
 }
 
+#define STARTED_TEST(name) TEST_AROUND(name, start, finish)
+
 static void write_size(const char *directory, int index, const char *text)
 {
     char path[128];
@@ -40,9 +42,8 @@ static void write_size(const char *directory, int index, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void cache__is_the_largest_that_the_kernel_names(void **state)
+TEST(cache__is_the_largest_that_the_kernel_names)
 {
-    (void)state;
     char directory[] = "/tmp/beowire-walk-XXXXXX";
     assert_non_null(mkdtemp(directory));
     assert_int_equal(walk_cache_bytes(directory), 0);
@@ -60,9 +61,8 @@ static void cache__is_the_largest_that_the_kernel_names(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
-static void wanted__twice_the_cache_as_far_as_there_is_memory(void **state)
+TEST(wanted__twice_the_cache_as_far_as_there_is_memory)
 {
-    (void)state;
     assert_int_equal(walk_wanted_bytes(30 * MIB, UINT64_C(1) << 40), 60 * MIB);
     assert_int_equal(walk_wanted_bytes(30 * MIB, 40 * MIB * WALK_MEMORY_SHARE), 40 * MIB);
     assert_int_equal(walk_wanted_bytes(30 * MIB, 0), 60 * MIB);
@@ -71,9 +71,8 @@ static void wanted__twice_the_cache_as_far_as_there_is_memory(void **state)
 }
 
 /* Each line of memory once before any comes again, and none right after its neighbour. */
-static void next__short_messages_meet_each_place_once(void **state)
+STARTED_TEST(next__short_messages_meet_each_place_once)
 {
-    (void)state;
     const size_t lines = MIB / 64;
     uint8_t *met = calloc(1, lines);
     assert_non_null(met);
@@ -91,9 +90,8 @@ static void next__short_messages_meet_each_place_once(void **state)
     assert_true(walk_next(&walk) >= walk.memory + MIB);
 }
 
-static void next__long_messages_stay_inside(void **state)
+STARTED_TEST(next__long_messages_stay_inside)
 {
-    (void)state;
     const uint64_t sizes[] = {1, 100, 4095, 4096, 4097, 3 * MIB + 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         assert_int_equal(walk_begin(&walk, sizes[i]), 0);
@@ -108,27 +106,12 @@ static void next__long_messages_stay_inside(void **state)
 }
 
 /* What is sent and what is received are two messages. */
-static void begin__grows_for_messages_that_do_not_fit_twice(void **state)
+STARTED_TEST(begin__grows_for_messages_that_do_not_fit_twice)
 {
-    (void)state;
     const uint64_t bytes = walk.bytes;
     assert_int_equal(walk_begin(&walk, bytes), 0);
     assert_true(walk.bytes >= 2 * bytes);
     assert_ptr_not_equal(walk_next(&walk), walk_next(&walk));
     assert_int_equal(walk_begin(&walk, UINT64_C(1) << 62), -12);
     assert_int_equal(walk.bytes, 0);
-}
-
-#define STARTED(test) cmocka_unit_test_setup_teardown(test, start, finish)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cache__is_the_largest_that_the_kernel_names),
-        cmocka_unit_test(wanted__twice_the_cache_as_far_as_there_is_memory),
-        STARTED(next__short_messages_meet_each_place_once),
-        STARTED(next__long_messages_stay_inside),
-        STARTED(begin__grows_for_messages_that_do_not_fit_twice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,14 @@
 
 #include "testing.h"
 
-static void calibrate__a_step_takes_some_of_a_nanosecond_or_some(void **state)
+TEST(calibrate__a_step_takes_some_of_a_nanosecond_or_some)
 {
-    (void)state;
     const struct work work = work_calibrate();
     assert_true(work.step_ns > 0.1 && work.step_ns < 1000);
 }
 
-static void steps__are_as_many_as_take_that_time(void **state)
+TEST(steps__are_as_many_as_take_that_time)
 {
-    (void)state;
     const struct work work = {.step_ns = 2.5};
     assert_int_equal(work_steps(&work, 1000), 400);
     assert_int_equal(work_ns(&work, 400), 1000);
@@ -23,9 +21,8 @@ static void steps__are_as_many_as_take_that_time(void **state)
 }
 
 /* By the process's own time: others may have the core. At least, for it may be slower now. */
-static void do__takes_as_long_as_calibrated(void **state)
+TEST(do__takes_as_long_as_calibrated)
 {
-    (void)state;
     const struct work work = work_calibrate();
     struct timespec before;
     struct timespec after;
@@ -35,14 +32,4 @@ static void do__takes_as_long_as_calibrated(void **state)
     const int64_t took_ns =
         (after.tv_sec - before.tv_sec) * INT64_C(1000000000) + after.tv_nsec - before.tv_nsec;
     assert_true(took_ns > 2500000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calibrate__a_step_takes_some_of_a_nanosecond_or_some),
-        cmocka_unit_test(steps__are_as_many_as_take_that_time),
-        cmocka_unit_test(do__takes_as_long_as_calibrated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

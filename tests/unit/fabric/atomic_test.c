@@ -36,12 +36,11 @@ static void close_remote(struct remote *remote)
     free(remote);
 }
 
-static void fi_atomic__changes_an_array(void **state)
+TEST(fi_atomic__changes_an_array)
 {
     struct remote *remote = open_remote();
     uint64_t operands[2] = {5, 6};
 
-    (void)state;
     remote->memory[1] = 10;
     remote->memory[2] = 20;
     assert_int_equal(
@@ -55,7 +54,7 @@ static void fi_atomic__changes_an_array(void **state)
     close_remote(remote);
 }
 
-static void fi_atomicmsg__and_inject(void **state)
+TEST(fi_atomicmsg__and_inject)
 {
     struct remote *remote = open_remote();
     uint64_t operands[2] = {3, 4};
@@ -71,7 +70,6 @@ static void fi_atomicmsg__and_inject(void **state)
                                     .context = operands};
     uint64_t got[2] = {0, 0};
 
-    (void)state;
     assert_int_equal(fi_atomicmsg(remote->ep, &message, FI_COMPLETION | FI_INJECT), 0);
     operands[0] = operands[1] = 1;
     assert_ptr_equal(completed(remote->pair, 0).op_context, operands);
@@ -91,7 +89,7 @@ static void fi_atomicmsg__and_inject(void **state)
     close_remote(remote);
 }
 
-static void fi_fetch_atomic__into_parts(void **state)
+TEST(fi_fetch_atomic__into_parts)
 {
     struct remote *remote = open_remote();
     uint64_t operands[2] = {5, 6};
@@ -99,7 +97,6 @@ static void fi_fetch_atomic__into_parts(void **state)
     const struct fi_ioc part = {operands, 2};
     struct fi_ioc result_parts[] = {{&results[0][0], 1}, {&results[1][1], 1}};
 
-    (void)state;
     remote->memory[0] = 1;
     remote->memory[1] = 100;
     assert_int_equal(fi_fetch_atomicv(remote->ep, &part, NULL, 1, result_parts, NULL, 2, remote->to,
@@ -120,14 +117,13 @@ static void fi_fetch_atomic__into_parts(void **state)
     close_remote(remote);
 }
 
-static void fi_compare_atomic__swaps_if_equal(void **state)
+TEST(fi_compare_atomic__swaps_if_equal)
 {
     struct remote *remote = open_remote();
     uint64_t operand = 9;
     uint64_t compare = 7;
     uint64_t result = 0;
 
-    (void)state;
     remote->memory[0] = 7;
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(fi_compare_atomic(remote->ep, &operand, 1, NULL, &compare, NULL, &result,
@@ -140,14 +136,13 @@ static void fi_compare_atomic__swaps_if_equal(void **state)
     close_remote(remote);
 }
 
-static void fi_atomicvalid__of_each_call(void **state)
+TEST(fi_atomicvalid__of_each_call)
 {
     struct remote *remote = open_remote();
     struct fid_domain *domain = remote->pair->sides[0].domain;
     struct fi_atomic_attr attributes;
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(fi_atomicvalid(remote->ep, FI_DOUBLE, FI_SUM, &count), 0);
     assert_true(count >= 16);
     assert_int_equal(fi_atomicvalid(remote->ep, FI_DOUBLE, FI_BOR, &count), -FI_EOPNOTSUPP);
@@ -173,12 +168,11 @@ static void fi_atomicvalid__of_each_call(void **state)
     close_remote(remote);
 }
 
-static void fi_atomic__refused(void **state)
+TEST(fi_atomic__refused)
 {
     struct remote *remote = open_remote();
     uint64_t operands[9] = {0};
 
-    (void)state;
     assert_int_equal(
         fi_atomic(remote->ep, operands, 9, NULL, remote->to, 0, KEY, FI_UINT64, FI_SUM, operands),
         0);
@@ -194,16 +188,7 @@ static void fi_atomic__refused(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_atomic__changes_an_array),
-        cmocka_unit_test(fi_atomicmsg__and_inject),
-        cmocka_unit_test(fi_fetch_atomic__into_parts),
-        cmocka_unit_test(fi_compare_atomic__swaps_if_equal),
-        cmocka_unit_test(fi_atomicvalid__of_each_call),
-        cmocka_unit_test(fi_atomic__refused),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

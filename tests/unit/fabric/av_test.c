@@ -13,7 +13,7 @@ static size_t name_of(const struct side *side, uint8_t name[FI_NAME_MAX])
     return bytes;
 }
 
-static void fi_av_insert__table_counts_up(void **state)
+TEST(fi_av_insert__table_counts_up)
 {
     struct pair *pair = open_pair(&(struct pair_options){.av_type = FI_AV_TABLE});
     struct fid_av *av = pair->sides[0].av;
@@ -21,7 +21,6 @@ static void fi_av_insert__table_counts_up(void **state)
     fi_addr_t addresses[3];
     size_t bytes = name_of(&pair->sides[0], names[0]);
 
-    (void)state;
     assert_int_equal(bytes, FI_NAME_MAX);
     (void)name_of(&pair->sides[1], names[1]);
     (void)name_of(&pair->sides[0], names[2]);
@@ -39,14 +38,13 @@ static void fi_av_insert__table_counts_up(void **state)
     close_pair(pair);
 }
 
-static void fi_av_insert__what_is_no_address(void **state)
+TEST(fi_av_insert__what_is_no_address)
 {
     struct pair *pair = open_default_pair();
     uint8_t names[2][FI_NAME_MAX] = {{0}};
     fi_addr_t addresses[2];
     int errors[2] = {-1, -1};
 
-    (void)state;
     (void)name_of(&pair->sides[1], names[1]);
     assert_int_equal(fi_av_insert(pair->sides[0].av, names, 2, addresses, FI_SYNC_ERR, errors), 1);
     assert_int_equal(addresses[0], FI_ADDR_NOTAVAIL);
@@ -58,7 +56,7 @@ static void fi_av_insert__what_is_no_address(void **state)
     close_pair(pair);
 }
 
-static void fi_av_insert__thousands(void **state)
+TEST(fi_av_insert__thousands)
 {
     struct pair *pair = open_default_pair();
     struct fid_av *av = pair->sides[0].av;
@@ -67,7 +65,6 @@ static void fi_av_insert__thousands(void **state)
     fi_addr_t address = 0;
     char got = 0;
 
-    (void)state;
     (void)name_of(&pair->sides[1], name);
     for (unsigned i = 1; i <= 5000; i++) {
         assert_int_equal(fi_av_insert(av, name, 1, &address, 0, NULL), 1);
@@ -83,7 +80,7 @@ static void fi_av_insert__thousands(void **state)
     close_pair(pair);
 }
 
-static void fi_av_remove__is_gone_and_its_place_is_used_again(void **state)
+TEST(fi_av_remove__is_gone_and_its_place_is_used_again)
 {
     struct pair *pair = open_default_pair();
     struct side *side = &pair->sides[0];
@@ -92,7 +89,6 @@ static void fi_av_remove__is_gone_and_its_place_is_used_again(void **state)
     fi_addr_t address = side->other;
     char got = 0;
 
-    (void)state;
     assert_int_equal(fi_tinject(side->ep, "a", 1, side->other, 1), 0);
     assert_int_equal(fi_av_remove(side->av, &address, 1, 0), 0);
     assert_int_equal(fi_av_remove(side->av, &address, 1, 0), -FI_EINVAL);
@@ -109,14 +105,13 @@ static void fi_av_remove__is_gone_and_its_place_is_used_again(void **state)
     close_pair(pair);
 }
 
-static void fi_av_lookup__into_too_little_room(void **state)
+TEST(fi_av_lookup__into_too_little_room)
 {
     struct pair *pair = open_default_pair();
     uint8_t name[FI_NAME_MAX];
     uint8_t found[FI_NAME_MAX] = {0};
     size_t bytes = 8;
 
-    (void)state;
     (void)name_of(&pair->sides[1], name);
     assert_int_equal(fi_av_lookup(pair->sides[0].av, 0, found, &bytes), 0);
     assert_int_equal(bytes, FI_NAME_MAX);
@@ -125,7 +120,7 @@ static void fi_av_lookup__into_too_little_room(void **state)
     close_pair(pair);
 }
 
-static void fi_av_straddr__can_be_inserted_again(void **state)
+TEST(fi_av_straddr__can_be_inserted_again)
 {
     struct pair *pair = open_default_pair();
     struct fid_av *av = pair->sides[0].av;
@@ -136,7 +131,6 @@ static void fi_av_straddr__can_be_inserted_again(void **state)
     size_t bytes = sizeof found;
     fi_addr_t address = 0;
 
-    (void)state;
     (void)name_of(&pair->sides[1], name);
     assert_ptr_equal(fi_av_straddr(av, name, text, &length), text);
     assert_int_equal(length, strlen(text) + 1);
@@ -155,13 +149,12 @@ static void fi_av_straddr__can_be_inserted_again(void **state)
     close_pair(pair);
 }
 
-static void fi_av_open__what_is_not_offered(void **state)
+TEST(fi_av_open__what_is_not_offered)
 {
     struct pair *pair = open_default_pair();
     struct fid_av *av = NULL;
     struct fi_av_attr attributes = {.type = FI_AV_TABLE, .name = "shared", .flags = FI_READ};
 
-    (void)state;
     assert_int_equal(fi_av_open(pair->sides[0].domain, &attributes, &av, NULL), -FI_ENOSYS);
     attributes = (struct fi_av_attr){.flags = FI_EVENT};
     assert_int_equal(fi_av_open(pair->sides[0].domain, &attributes, &av, NULL), -FI_ENOSYS);
@@ -173,17 +166,7 @@ static void fi_av_open__what_is_not_offered(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_av_insert__table_counts_up),
-        cmocka_unit_test(fi_av_insert__what_is_no_address),
-        cmocka_unit_test(fi_av_insert__thousands),
-        cmocka_unit_test(fi_av_remove__is_gone_and_its_place_is_used_again),
-        cmocka_unit_test(fi_av_lookup__into_too_little_room),
-        cmocka_unit_test(fi_av_straddr__can_be_inserted_again),
-        cmocka_unit_test(fi_av_open__what_is_not_offered),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

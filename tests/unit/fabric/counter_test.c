@@ -11,7 +11,7 @@ static struct pair *open_counted_pair(void)
     return open_pair(&(struct pair_options){.counters = true, .cq_flags = FI_SELECTIVE_COMPLETION});
 }
 
-static void fi_cntr_read__counts_what_ended(void **state)
+TEST(fi_cntr_read__counts_what_ended)
 {
     struct pair *pair = open_counted_pair();
     const struct side *sender = &pair->sides[0];
@@ -19,7 +19,6 @@ static void fi_cntr_read__counts_what_ended(void **state)
     char got[2];
     time_t start = time(NULL);
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(fi_trecv(receiver->ep, &got[i], 1, NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
     }
@@ -38,13 +37,12 @@ static void fi_cntr_read__counts_what_ended(void **state)
     close_pair(pair);
 }
 
-static void fi_cntr_readerr__counts_failures(void **state)
+TEST(fi_cntr_readerr__counts_failures)
 {
     struct pair *pair = open_counted_pair();
     const struct side *receiver = &pair->sides[1];
     char got = 0;
 
-    (void)state;
     assert_int_equal(fi_trecv(receiver->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
     assert_int_equal(fi_cancel(&receiver->ep->fid, &got), 0);
     assert_int_equal(fi_cntr_readerr(receiver->received), 1);
@@ -54,12 +52,11 @@ static void fi_cntr_readerr__counts_failures(void **state)
     close_pair(pair);
 }
 
-static void fi_cntr_wait__ends_at_the_threshold_or_in_time(void **state)
+TEST(fi_cntr_wait__ends_at_the_threshold_or_in_time)
 {
     struct pair *pair = open_counted_pair();
     struct fid_cntr *counter = pair->sides[0].sent;
 
-    (void)state;
     assert_int_equal(fi_cntr_wait(counter, 1, 0), -FI_ETIMEDOUT);
     assert_int_equal(fi_cntr_wait(counter, 1, 5), -FI_ETIMEDOUT);
     /* Something is on its way to side 0, and side 1 needs nothing more for that. */
@@ -135,7 +132,7 @@ static void check_counted(const struct offered *offered, uint64_t written, uint6
     assert_int_equal(fi_cntr_read(offered->owner->read_by_peers), read);
 }
 
-static void fi_cntr_read__counts_what_peers_write_and_read(void **state)
+TEST(fi_cntr_read__counts_what_peers_write_and_read)
 {
     static const size_t sizes[] = {0, 8, 20000, BYTES};
     struct offered offered = offer((struct pair_options){0});
@@ -144,7 +141,6 @@ static void fi_cntr_read__counts_what_peers_write_and_read(void **state)
     uint64_t operand = 1;
     uint64_t old = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         put(&offered, sizes[i], 0);
         check_counted(&offered, i + 1, i);
@@ -161,11 +157,10 @@ static void fi_cntr_read__counts_what_peers_write_and_read(void **state)
     withdraw(&offered);
 }
 
-static void fi_cntr_read__does_not_count_what_is_refused(void **state)
+TEST(fi_cntr_read__does_not_count_what_is_refused)
 {
     struct offered offered = offer((struct pair_options){0});
 
-    (void)state;
     put(&offered, 8, BYTES - 7);
     assert_int_equal(failed(offered.pair, 0).prov_errno, -EACCES);
     put(&offered, 8, BYTES - 8);
@@ -173,11 +168,10 @@ static void fi_cntr_read__does_not_count_what_is_refused(void **state)
     withdraw(&offered);
 }
 
-static void fi_cntr_wait__until_a_peer_has_written(void **state)
+TEST(fi_cntr_wait__until_a_peer_has_written)
 {
     struct offered offered = offer((struct pair_options){0});
 
-    (void)state;
     put(&offered, 8, 0);
     time_t start = time(NULL);
     while (fi_cntr_wait(offered.owner->written_by_peers, 1, 10) != 0) {
@@ -189,11 +183,10 @@ static void fi_cntr_wait__until_a_peer_has_written(void **state)
 }
 
 /** Whoever makes the progress: with automatic one, it is a thread of the endpoint. */
-static void fi_trywait__of_a_counter_that_a_peer_changes(void **state)
+TEST(fi_trywait__of_a_counter_that_a_peer_changes)
 {
     const enum fi_progress progress[] = {FI_PROGRESS_MANUAL, FI_PROGRESS_AUTO};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct offered offered =
             offer((struct pair_options){.counter_wait = FI_WAIT_FD, .progress = progress[i]});
@@ -219,12 +212,11 @@ static void fi_trywait__of_a_counter_that_a_peer_changes(void **state)
     }
 }
 
-static void fi_cntr_set__and_add(void **state)
+TEST(fi_cntr_set__and_add)
 {
     struct pair *pair = open_counted_pair();
     struct fid_cntr *counter = pair->sides[0].sent;
 
-    (void)state;
     assert_int_equal(fi_cntr_set(counter, 5), 0);
     assert_int_equal(fi_cntr_add(counter, 2), 0);
     assert_int_equal(fi_cntr_read(counter), 7);
@@ -235,13 +227,12 @@ static void fi_cntr_set__and_add(void **state)
     close_pair(pair);
 }
 
-static void fi_cntr_open__bad_attributes(void **state)
+TEST(fi_cntr_open__bad_attributes)
 {
     struct pair *pair = open_default_pair();
     struct fid_cntr *counter = NULL;
     struct fi_cntr_attr attributes = {.wait_obj = FI_WAIT_MUTEX_COND};
 
-    (void)state;
     assert_int_equal(fi_cntr_open(pair->sides[0].domain, &attributes, &counter, NULL), -FI_ENOSYS);
     attributes = (struct fi_cntr_attr){.flags = 1};
     assert_int_equal(fi_cntr_open(pair->sides[0].domain, &attributes, &counter, NULL), -FI_EINVAL);
@@ -250,19 +241,7 @@ static void fi_cntr_open__bad_attributes(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_cntr_read__counts_what_ended),
-        cmocka_unit_test(fi_cntr_readerr__counts_failures),
-        cmocka_unit_test(fi_cntr_wait__ends_at_the_threshold_or_in_time),
-        cmocka_unit_test(fi_cntr_read__counts_what_peers_write_and_read),
-        cmocka_unit_test(fi_cntr_read__does_not_count_what_is_refused),
-        cmocka_unit_test(fi_cntr_wait__until_a_peer_has_written),
-        cmocka_unit_test(fi_trywait__of_a_counter_that_a_peer_changes),
-        cmocka_unit_test(fi_cntr_set__and_add),
-        cmocka_unit_test(fi_cntr_open__bad_attributes),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

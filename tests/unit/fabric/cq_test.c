@@ -18,12 +18,11 @@ static void send_two(struct pair *pair, char got[2])
     }
 }
 
-static void fi_cq_read__each_format(void **state)
+TEST(fi_cq_read__each_format)
 {
     const enum fi_cq_format formats[] = {FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG, FI_CQ_FORMAT_DATA,
                                          FI_CQ_FORMAT_TAGGED};
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         struct pair *pair = open_pair(&(struct pair_options){.format = formats[i]});
         struct fid_cq *cq = pair->sides[1].cq;
@@ -69,7 +68,7 @@ static void fi_cq_read__each_format(void **state)
     }
 }
 
-static void fi_cq_read__errors_keep_their_place(void **state)
+TEST(fi_cq_read__errors_keep_their_place)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
@@ -79,7 +78,6 @@ static void fi_cq_read__errors_keep_their_place(void **state)
     struct fi_cq_err_entry error = {0};
     char text[600];
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(fi_trecv(pair->sides[1].ep, got[i], 1, NULL, FI_ADDR_UNSPEC, 7, 0, got[i]),
                          0);
@@ -108,7 +106,7 @@ static void fi_cq_read__errors_keep_their_place(void **state)
 }
 
 /** Whoever always has something to read answers its peers all the same. */
-static void fi_cq_read__makes_progress_while_there_is_something_to_read(void **state)
+TEST(fi_cq_read__makes_progress_while_there_is_something_to_read)
 {
     struct pair *pair = open_default_pair();
     struct side *sender = &pair->sides[0];
@@ -117,7 +115,6 @@ static void fi_cq_read__makes_progress_while_there_is_something_to_read(void **s
     char got[2] = {0};
     time_t start = time(NULL);
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(fi_trecv(reader->ep, &got[i], 1, NULL, FI_ADDR_UNSPEC, i, 0, &got[i]), 0);
     }
@@ -149,13 +146,12 @@ static void read_cancelled(const struct side *side, struct fi_cq_err_entry *erro
     assert_int_equal(error->err, FI_ECANCELED);
 }
 
-static void fi_cq_readerr__text_into_the_users_buffer(void **state)
+TEST(fi_cq_readerr__text_into_the_users_buffer)
 {
     struct pair *pair = open_default_pair();
     char text[8];
     struct fi_cq_err_entry error = {.err_data = text, .err_data_size = sizeof text};
 
-    (void)state;
     read_cancelled(&pair->sides[1], &error);
     assert_ptr_equal(error.err_data, text);
     assert_int_equal(error.err_data_size, sizeof text);
@@ -164,13 +160,12 @@ static void fi_cq_readerr__text_into_the_users_buffer(void **state)
 
 /** Before 1.5 there was no size, so what lies there is something else of the program's, and the
  * text was the provider's: the field is only written. */
-static void fi_cq_readerr__programs_that_have_no_size_of_the_text(void **state)
+TEST(fi_cq_readerr__programs_that_have_no_size_of_the_text)
 {
     struct pair *pair = open_pair(&(struct pair_options){.version = FI_VERSION(1, 4)});
     char something[8] = "as ever";
     struct fi_cq_err_entry error = {.err_data = something, .err_data_size = sizeof something};
 
-    (void)state;
     read_cancelled(&pair->sides[1], &error);
     assert_string_equal(something, "as ever");
     assert_ptr_not_equal(error.err_data, something);
@@ -180,14 +175,13 @@ static void fi_cq_readerr__programs_that_have_no_size_of_the_text(void **state)
     close_pair(pair);
 }
 
-static void fi_cq_read__a_full_queue_loses_nothing(void **state)
+TEST(fi_cq_read__a_full_queue_loses_nothing)
 {
     enum { MESSAGES = 500 };
     struct pair *pair = open_pair(&(struct pair_options){.cq_entries = 64});
     const struct side *sender = &pair->sides[0];
     static uint32_t got[MESSAGES];
 
-    (void)state;
     for (uint32_t i = 0; i < MESSAGES; i++) {
         assert_int_equal(fi_trecv(pair->sides[1].ep, &got[i], sizeof got[i], NULL, FI_ADDR_UNSPEC,
                                   7, 0, &got[i]),
@@ -209,7 +203,7 @@ static void fi_cq_read__a_full_queue_loses_nothing(void **state)
 }
 
 /** What has been received and nobody reads does not hold up the end of what is sent. */
-static void fi_cq_read__a_full_queue_holds_up_no_other(void **state)
+TEST(fi_cq_read__a_full_queue_holds_up_no_other)
 {
     enum { MESSAGES = 200 };
     struct pair *pair =
@@ -223,7 +217,6 @@ static void fi_cq_read__a_full_queue_holds_up_no_other(void **state)
     uint8_t got[MESSAGES] = {0};
     time_t start = time(NULL);
 
-    (void)state;
     assert_non_null(taken);
     for (unsigned i = 0; i < MESSAGES; i++) {
         assert_int_equal(fi_trecv(side->ep, &got[i], 1, NULL, FI_ADDR_UNSPEC, i, 0, &got[i]), 0);
@@ -256,7 +249,7 @@ static void fi_cq_read__a_full_queue_holds_up_no_other(void **state)
     free(taken);
 }
 
-static void fi_cq_sread__waits_no_longer_than_told(void **state)
+TEST(fi_cq_sread__waits_no_longer_than_told)
 {
     struct pair *pair = open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC});
     const struct side *sender = &pair->sides[0];
@@ -264,7 +257,6 @@ static void fi_cq_sread__waits_no_longer_than_told(void **state)
     struct fi_cq_tagged_entry entry;
     char got = 0;
 
-    (void)state;
     assert_int_equal(fi_cq_sread(cq, &entry, 1, NULL, 0), -FI_EAGAIN);
     assert_int_equal(fi_cq_sread(cq, &entry, 1, NULL, 5), -FI_EAGAIN);
     assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
@@ -320,7 +312,7 @@ static void *wait_for_nothing(void *context)
 
 /** Whoever unlocks what another thread waits for, and locks it again at once, is sooner than that
  *  thread, if it has a core of its own to wake up on: every time. */
-static void fi_cq_sread__lets_other_threads_in(void **state)
+TEST(fi_cq_sread__lets_other_threads_in)
 {
     struct pair *pair =
         open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC, .threading = FI_THREAD_SAFE});
@@ -331,7 +323,6 @@ static void fi_cq_sread__lets_other_threads_in(void **state)
     const size_t least = 64;
     pthread_t thread;
 
-    (void)state;
     time_t start = time(NULL);
     assert_int_equal(pthread_create(&thread, NULL, wait_for_nothing, &waiter), 0);
     while (!atomic_load(&waiter.begins)) {
@@ -352,34 +343,31 @@ static void fi_cq_sread__lets_other_threads_in(void **state)
     close_pair(pair);
 }
 
-static void fi_cq_signal__wakes_who_waits(void **state)
+TEST(fi_cq_signal__wakes_who_waits)
 {
     struct pair *pair = open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC});
     struct fi_cq_tagged_entry entry;
 
-    (void)state;
     assert_int_equal(fi_cq_signal(pair->sides[1].cq), 0);
     assert_int_equal(fi_cq_sread(pair->sides[1].cq, &entry, 1, NULL, -1), -FI_EAGAIN);
     close_pair(pair);
 }
 
-static void fi_cq_sread__a_queue_without_wait_object(void **state)
+TEST(fi_cq_sread__a_queue_without_wait_object)
 {
     struct pair *pair = open_default_pair();
     struct fi_cq_tagged_entry entry;
 
-    (void)state;
     assert_int_equal(fi_cq_sread(pair->sides[1].cq, &entry, 1, NULL, 0), -FI_EINVAL);
     close_pair(pair);
 }
 
-static void fi_cq_open__bad_attributes(void **state)
+TEST(fi_cq_open__bad_attributes)
 {
     struct pair *pair = open_default_pair();
     struct fid_cq *cq = NULL;
     struct fi_cq_attr attributes = {.format = (enum fi_cq_format)77};
 
-    (void)state;
     assert_int_equal(fi_cq_open(pair->sides[0].domain, &attributes, &cq, NULL), -FI_EINVAL);
     attributes = (struct fi_cq_attr){.size = SIZE_MAX};
     assert_int_equal(fi_cq_open(pair->sides[0].domain, &attributes, &cq, NULL), -FI_EINVAL);
@@ -391,22 +379,7 @@ static void fi_cq_open__bad_attributes(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_cq_read__each_format),
-        cmocka_unit_test(fi_cq_read__errors_keep_their_place),
-        cmocka_unit_test(fi_cq_read__makes_progress_while_there_is_something_to_read),
-        cmocka_unit_test(fi_cq_readerr__text_into_the_users_buffer),
-        cmocka_unit_test(fi_cq_readerr__programs_that_have_no_size_of_the_text),
-        cmocka_unit_test(fi_cq_read__a_full_queue_loses_nothing),
-        cmocka_unit_test(fi_cq_read__a_full_queue_holds_up_no_other),
-        cmocka_unit_test(fi_cq_sread__waits_no_longer_than_told),
-        cmocka_unit_test(fi_cq_sread__lets_other_threads_in),
-        cmocka_unit_test(fi_cq_signal__wakes_who_waits),
-        cmocka_unit_test(fi_cq_sread__a_queue_without_wait_object),
-        cmocka_unit_test(fi_cq_open__bad_attributes),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

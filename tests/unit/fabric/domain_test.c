@@ -8,23 +8,21 @@
 
 #define KEY 42
 
-static void fi_close__what_is_in_use(void **state)
+TEST(fi_close__what_is_in_use)
 {
     struct pair *pair = open_default_pair();
 
-    (void)state;
     assert_int_equal(fi_close(&pair->sides[0].domain->fid), -FI_EBUSY);
     assert_int_equal(fi_close(&pair->sides[0].fabric->fid), -FI_EBUSY);
     close_pair(pair);
 }
 
-static void fi_domain__needs_the_name_of_an_interface(void **state)
+TEST(fi_domain__needs_the_name_of_an_interface)
 {
     struct fi_info *info = get_info("end0", &(struct pair_options){0});
     struct fid_fabric *fabric = NULL;
     struct fid_domain *domain = NULL;
 
-    (void)state;
     assert_int_equal(fi_fabric(info->fabric_attr, &fabric, NULL), 0);
     free(info->domain_attr->name);
     info->domain_attr->name = NULL;
@@ -36,7 +34,7 @@ static void fi_domain__needs_the_name_of_an_interface(void **state)
 }
 
 /** Programs call without looking whether there is such a function. */
-static void calls__that_are_not_supported_say_so(void **state)
+TEST(calls__that_are_not_supported_say_so)
 {
     struct pair *pair = open_default_pair();
     struct side *side = &pair->sides[0];
@@ -47,7 +45,6 @@ static void calls__that_are_not_supported_say_so(void **state)
     struct fi_wait_attr wait_attributes = {0};
     void *ops = NULL;
 
-    (void)state;
     assert_int_equal(fi_scalable_ep(side->domain, side->info, &ep, NULL), -FI_ENOSYS);
     assert_int_equal(fi_stx_context(side->domain, NULL, &stx, NULL), -FI_ENOSYS);
     assert_int_equal(fi_srx_context(side->domain, NULL, &ep, NULL), -FI_ENOSYS);
@@ -60,14 +57,13 @@ static void calls__that_are_not_supported_say_so(void **state)
     close_pair(pair);
 }
 
-static void fi_trywait__only_while_there_is_nothing(void **state)
+TEST(fi_trywait__only_while_there_is_nothing)
 {
     struct pair *pair = open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC});
     struct side *receiver = &pair->sides[1];
     struct fid *fids[] = {&receiver->cq->fid};
     char got = 0;
 
-    (void)state;
     assert_int_equal(fi_trywait(receiver->fabric, fids, 1), 0);
     assert_int_equal(fi_trecv(receiver->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, &got), 0);
     assert_int_equal(fi_cancel(&receiver->ep->fid, &got), 0);
@@ -284,58 +280,39 @@ static void work_under(const struct model *model)
     close_node(&nodes[1], model);
 }
 
-static void thread_safe__all_share_an_endpoint(void **state)
+TEST(thread_safe__all_share_an_endpoint)
 {
-    (void)state;
     work_under(&(struct model){.threading = FI_THREAD_SAFE, .endpoints = 1, .threads = 2});
 }
 
-static void thread_safe__two_endpoints_with_two_threads_each(void **state)
+TEST(thread_safe__two_endpoints_with_two_threads_each)
 {
-    (void)state;
     work_under(&(struct model){.threading = FI_THREAD_SAFE, .endpoints = 2, .threads = 2});
 }
 
-static void thread_fid__each_has_objects_of_its_own_in_a_domain(void **state)
+TEST(thread_fid__each_has_objects_of_its_own_in_a_domain)
 {
-    (void)state;
     work_under(&(struct model){.threading = FI_THREAD_FID, .endpoints = 2, .threads = 1});
 }
 
-static void thread_endpoint__each_has_an_endpoint_in_a_domain(void **state)
+TEST(thread_endpoint__each_has_an_endpoint_in_a_domain)
 {
-    (void)state;
     work_under(&(struct model){.threading = FI_THREAD_ENDPOINT, .endpoints = 2, .threads = 1});
 }
 
-static void thread_completion__each_has_a_queue_in_a_domain(void **state)
+TEST(thread_completion__each_has_a_queue_in_a_domain)
 {
-    (void)state;
     work_under(&(struct model){.threading = FI_THREAD_COMPLETION, .endpoints = 2, .threads = 1});
 }
 
-static void thread_domain__each_has_a_domain(void **state)
+TEST(thread_domain__each_has_a_domain)
 {
-    (void)state;
     work_under(&(struct model){.threading = FI_THREAD_DOMAIN, .endpoints = 1, .threads = 1});
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_close__what_is_in_use),
-        cmocka_unit_test(fi_domain__needs_the_name_of_an_interface),
-        cmocka_unit_test(calls__that_are_not_supported_say_so),
-        cmocka_unit_test(fi_trywait__only_while_there_is_nothing),
-        cmocka_unit_test(thread_safe__all_share_an_endpoint),
-        cmocka_unit_test(thread_safe__two_endpoints_with_two_threads_each),
-        cmocka_unit_test(thread_fid__each_has_objects_of_its_own_in_a_domain),
-        cmocka_unit_test(thread_endpoint__each_has_an_endpoint_in_a_domain),
-        cmocka_unit_test(thread_completion__each_has_a_queue_in_a_domain),
-        cmocka_unit_test(thread_domain__each_has_a_domain),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

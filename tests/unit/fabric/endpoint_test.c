@@ -10,13 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void fi_enable__needs_an_address_vector_and_queues(void **state)
+TEST(fi_enable__needs_an_address_vector_and_queues)
 {
     struct side side = {.info = get_info("end0", &(struct pair_options){0})};
     struct fi_cq_attr cq = {0};
     struct fi_av_attr av = {0};
 
-    (void)state;
     assert_int_equal(fi_fabric(side.info->fabric_attr, &side.fabric, NULL), 0);
     assert_int_equal(fi_domain(side.fabric, side.info, &side.domain, NULL), 0);
     assert_int_equal(fi_endpoint(side.domain, side.info, &side.ep, NULL), 0);
@@ -40,12 +39,11 @@ static void fi_enable__needs_an_address_vector_and_queues(void **state)
 }
 
 /** MPICH binds one for remote memory access whether or not it uses that. */
-static void fi_ep_bind__counters_of_every_kind_are_let_go_of(void **state)
+TEST(fi_ep_bind__counters_of_every_kind_are_let_go_of)
 {
     struct side side = {.info = get_info("end0", &(struct pair_options){0})};
     struct fi_cntr_attr attributes = {0};
 
-    (void)state;
     assert_int_equal(fi_fabric(side.info->fabric_attr, &side.fabric, NULL), 0);
     assert_int_equal(fi_domain(side.fabric, side.info, &side.domain, NULL), 0);
     assert_int_equal(fi_endpoint(side.domain, side.info, &side.ep, NULL), 0);
@@ -62,13 +60,12 @@ static void fi_ep_bind__counters_of_every_kind_are_let_go_of(void **state)
 }
 
 /** Their locks are not ours, and another may be closed while we use it. */
-static void fi_ep_bind__what_is_of_another_domain(void **state)
+TEST(fi_ep_bind__what_is_of_another_domain)
 {
     struct pair *pair = open_pair(&(struct pair_options){.counters = true});
     const struct side *other = &pair->sides[1];
     struct fid_ep *endpoint = NULL;
 
-    (void)state;
     assert_int_equal(fi_endpoint(pair->sides[0].domain, pair->sides[0].info, &endpoint, NULL), 0);
     assert_int_equal(fi_ep_bind(endpoint, &other->av->fid, 0), -FI_EINVAL);
     assert_int_equal(fi_ep_bind(endpoint, &other->cq->fid, FI_TRANSMIT | FI_RECV), -FI_EINVAL);
@@ -91,7 +88,7 @@ static void open_bare(struct side *side, uint64_t caps)
 }
 
 /** What it starts is reported somewhere, and somebody drives it. */
-static void fi_enable__needs_a_queue_or_a_counter_for_each_kind_of_operation(void **state)
+TEST(fi_enable__needs_a_queue_or_a_counter_for_each_kind_of_operation)
 {
     static const struct {
         uint64_t caps;
@@ -107,7 +104,6 @@ static void fi_enable__needs_a_queue_or_a_counter_for_each_kind_of_operation(voi
     struct fi_cntr_attr attributes = {0};
     struct fi_cq_attr queue = {0};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct side side = {0};
         struct fid_cntr *counters[2] = {NULL, NULL};
@@ -148,12 +144,11 @@ static void open_disabled(struct side *side)
     assert_int_equal(fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV), 0);
 }
 
-static void fi_enable__an_interface_that_is_not_there(void **state)
+TEST(fi_enable__an_interface_that_is_not_there)
 {
     struct fi_info *info = get_info("end0", &(struct pair_options){0});
     struct side side = {.info = info};
 
-    (void)state;
     memcpy(info->domain_attr->name, "end7", 4);
     open_disabled(&side);
     assert_int_equal(fi_enable(side.ep), -FI_ENODEV);
@@ -163,11 +158,10 @@ static void fi_enable__an_interface_that_is_not_there(void **state)
     close_side(&side);
 }
 
-static void fi_enable__lanes_that_there_are_not(void **state)
+TEST(fi_enable__lanes_that_there_are_not)
 {
     const char *const wrong[] = {"foo", "tso", "packet,packet", "packet udp", "udp,"};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct side side = {.info = get_info("end0", &(struct pair_options){0})};
         char said[SAID_BYTES];
@@ -186,13 +180,12 @@ static void fi_enable__lanes_that_there_are_not(void **state)
 }
 
 /** An MPI program gets a number; its user needs to know which line is wrong. */
-static void fi_enable__a_configuration_that_is_wrong(void **state)
+TEST(fi_enable__a_configuration_that_is_wrong)
 {
     struct fi_info *info = get_info("end0", &(struct pair_options){0});
     struct side side = {.info = info};
     char said[SAID_BYTES];
 
-    (void)state;
     open_disabled(&side);
     assert_int_equal(setenv("BEOWIRE_SETTINGS", "egar_bytes=1", 1), 0);
     said_begin();
@@ -206,26 +199,24 @@ static void fi_enable__a_configuration_that_is_wrong(void **state)
     close_side(&side);
 }
 
-static void fi_getname__tells_how_long_a_name_is(void **state)
+TEST(fi_getname__tells_how_long_a_name_is)
 {
     struct pair *pair = open_default_pair();
     uint8_t name[FI_NAME_MAX];
     size_t bytes = 0;
 
-    (void)state;
     assert_int_equal(fi_getname(&pair->sides[0].ep->fid, NULL, &bytes), -FI_ETOOSMALL);
     assert_true(bytes <= FI_NAME_MAX);
     assert_int_equal(fi_getname(&pair->sides[0].ep->fid, name, &bytes), 0);
     close_pair(pair);
 }
 
-static void fi_cancel__the_oldest_receive_of_a_context(void **state)
+TEST(fi_cancel__the_oldest_receive_of_a_context)
 {
     struct pair *pair = open_default_pair();
     const struct side *receiver = &pair->sides[1];
     char got[2];
 
-    (void)state;
     assert_int_equal(fi_trecv(receiver->ep, &got[0], 1, NULL, FI_ADDR_UNSPEC, 1, 0, got), 0);
     assert_int_equal(fi_trecv(receiver->ep, &got[1], 1, NULL, FI_ADDR_UNSPEC, 2, 0, got), 0);
     assert_int_equal(fi_cancel(&receiver->ep->fid, got), 0);
@@ -239,14 +230,13 @@ static void fi_cancel__the_oldest_receive_of_a_context(void **state)
     close_pair(pair);
 }
 
-static void fi_setopt__what_there_is(void **state)
+TEST(fi_setopt__what_there_is)
 {
     struct pair *pair = open_default_pair();
     struct fid *fid = &pair->sides[0].ep->fid;
     size_t value = 4000;
     size_t bytes = sizeof value;
 
-    (void)state;
     assert_int_equal(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, sizeof value),
                      0);
     value = 0;
@@ -263,13 +253,12 @@ static void fi_setopt__what_there_is(void **state)
     close_pair(pair);
 }
 
-static void fi_control__flags_of_operations(void **state)
+TEST(fi_control__flags_of_operations)
 {
     struct pair *pair = open_pair(&(struct pair_options){.tx_flags = FI_COMPLETION});
     struct fid *fid = &pair->sides[0].ep->fid;
     uint64_t flags = FI_TRANSMIT;
 
-    (void)state;
     assert_int_equal(fi_control(fid, FI_GETOPSFLAG, &flags), 0);
     assert_int_equal(flags, FI_COMPLETION);
     flags = FI_TRANSMIT | FI_INJECT;
@@ -285,13 +274,12 @@ static void fi_control__flags_of_operations(void **state)
     close_pair(pair);
 }
 
-static void fi_close__with_operations_outstanding(void **state)
+TEST(fi_close__with_operations_outstanding)
 {
     struct pair *pair = open_default_pair();
     static uint8_t got[100000];
     const struct iovec parts[] = {{got, 5000}, {got + 5000, 5000}};
 
-    (void)state;
     assert_int_equal(fi_trecv(pair->sides[1].ep, got, sizeof got, NULL, FI_ADDR_UNSPEC, 1, 0, NULL),
                      0);
     assert_int_equal(fi_trecvv(pair->sides[1].ep, parts, NULL, 2, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
@@ -301,12 +289,11 @@ static void fi_close__with_operations_outstanding(void **state)
 }
 
 /** The other side is in this thread, so it would never receive what is closed on. */
-static void fi_close__no_longer_than_it_may(void **state)
+TEST(fi_close__no_longer_than_it_may)
 {
     struct pair *pair = open_pair_with("FI_BEOWIRE_LINGER", "0");
     static uint8_t sent[300000];
 
-    (void)state;
     assert_int_equal(
         fi_tsend(pair->sides[0].ep, sent, sizeof sent, NULL, pair->sides[0].other, 1, NULL), 0);
     let_arrive(pair, 0);
@@ -319,7 +306,7 @@ static void *close_endpoint(void *endpoint)
     return NULL;
 }
 
-static void fi_close__while_the_other_side_receives(void **state)
+TEST(fi_close__while_the_other_side_receives)
 {
     struct pair *pair = open_default_pair();
     uint8_t *sent = pattern(300000, 1);
@@ -328,7 +315,6 @@ static void fi_close__while_the_other_side_receives(void **state)
     struct fi_cq_tagged_entry entry;
     time_t start = time(NULL);
 
-    (void)state;
     assert_non_null(got);
     assert_int_equal(fi_tsend(pair->sides[0].ep, sent, 300000, NULL, pair->sides[0].other, 1, NULL),
                      0);
@@ -388,7 +374,7 @@ static bool is_refused(struct side *side, void *got)
     return true;
 }
 
-static void every_function__in_a_child(void **state)
+TEST(every_function__in_a_child)
 {
     struct pair *pair = open_pair(&(struct pair_options){.caps = FI_TAGGED | FI_MSG | FI_RMA,
                                                          .wait = FI_WAIT_FD,
@@ -399,7 +385,6 @@ static void every_function__in_a_child(void **state)
     struct side *receiver = &pair->sides[1];
     int status = -1;
 
-    (void)state;
     memset(sent, 7, sizeof sent);
     assert_int_equal(fi_trecv(receiver->ep, got, sizeof got, NULL, FI_ADDR_UNSPEC, 1, 0, got), 0);
     for (unsigned i = 0; i < 2; i++) { /* to cancel in vain */
@@ -428,13 +413,12 @@ static void every_function__in_a_child(void **state)
 }
 
 /** A process without any privilege is told once what it has to do without. */
-static void fi_enable__lanes_that_are_missing(void **state)
+TEST(fi_enable__lanes_that_are_missing)
 {
     char said[SAID_BYTES];
     struct side side = {0};
     int status = -1;
 
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -483,11 +467,10 @@ static struct pair *open_jobs(const char *first, const char *second)
     return pair;
 }
 
-static void fi_tsend__to_another_job_is_refused(void **state)
+TEST(fi_tsend__to_another_job_is_refused)
 {
     static const char *const keys[][2] = {{"4711", "4712"}, {"red", NULL}, {NULL, "red"}};
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct pair *pair = open_jobs(keys[i][0], keys[i][1]);
         assert_int_equal(fi_tsend(pair->sides[0].ep, "a", 1, NULL, pair->sides[0].other, 1, pair),
@@ -502,11 +485,10 @@ static void fi_tsend__to_another_job_is_refused(void **state)
     }
 }
 
-static void fi_tsend__within_a_job(void **state)
+TEST(fi_tsend__within_a_job)
 {
     static const char *const keys[][2] = {{"4711", "4711"}, {"", NULL}};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct pair *pair = open_jobs(keys[i][0], keys[i][1]);
         let_arrive(pair, 0);
@@ -534,20 +516,18 @@ static unsigned send_to_many(struct side *side)
     return sent;
 }
 
-static void fi_tsend__to_many_that_were_not_announced(void **state)
+TEST(fi_tsend__to_many_that_were_not_announced)
 {
     struct pair *pair = open_default_pair();
 
-    (void)state;
     assert_int_equal(send_to_many(&pair->sides[0]), MANY);
     close_pair(pair);
 }
 
-static void fi_tsend__to_more_than_there_is_room_for(void **state)
+TEST(fi_tsend__to_more_than_there_is_room_for)
 {
     char said[SAID_BYTES];
 
-    (void)state;
     struct pair *pair = open_pair_with("FI_BEOWIRE_PEERS", "100");
     said_begin();
     assert_int_equal(send_to_many(&pair->sides[0]), 100);
@@ -559,30 +539,7 @@ static void fi_tsend__to_more_than_there_is_room_for(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_tsend__to_another_job_is_refused),
-        cmocka_unit_test(fi_tsend__within_a_job),
-        cmocka_unit_test(fi_tsend__to_many_that_were_not_announced),
-        cmocka_unit_test(fi_tsend__to_more_than_there_is_room_for),
-        cmocka_unit_test(fi_enable__needs_an_address_vector_and_queues),
-        cmocka_unit_test(fi_ep_bind__counters_of_every_kind_are_let_go_of),
-        cmocka_unit_test(fi_ep_bind__what_is_of_another_domain),
-        cmocka_unit_test(fi_enable__needs_a_queue_or_a_counter_for_each_kind_of_operation),
-        cmocka_unit_test(fi_enable__an_interface_that_is_not_there),
-        cmocka_unit_test(fi_enable__lanes_that_there_are_not),
-        cmocka_unit_test(fi_enable__a_configuration_that_is_wrong),
-        cmocka_unit_test(fi_getname__tells_how_long_a_name_is),
-        cmocka_unit_test(fi_cancel__the_oldest_receive_of_a_context),
-        cmocka_unit_test(fi_setopt__what_there_is),
-        cmocka_unit_test(fi_control__flags_of_operations),
-        cmocka_unit_test(fi_close__with_operations_outstanding),
-        cmocka_unit_test(fi_close__no_longer_than_it_may),
-        cmocka_unit_test(fi_close__while_the_other_side_receives),
-        cmocka_unit_test(every_function__in_a_child),
-        cmocka_unit_test(fi_enable__lanes_that_are_missing),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

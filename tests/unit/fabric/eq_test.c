@@ -56,11 +56,10 @@ static void expect_empty(struct queue *queue)
     assert_int_equal(fi_eq_readerr(queue->eq, &error, 0), -FI_EAGAIN);
 }
 
-static void fi_eq_read__what_was_written_in_its_order(void **state)
+TEST(fi_eq_read__what_was_written_in_its_order)
 {
     struct queue queue = open_queue(FI_WAIT_NONE, FI_WRITE);
 
-    (void)state;
     expect_empty(&queue);
     for (uintptr_t i = 0; i < 100; i++) {
         put(&queue, i);
@@ -74,13 +73,12 @@ static void fi_eq_read__what_was_written_in_its_order(void **state)
     close_queue(&queue);
 }
 
-static void fi_eq_read__bad_arguments(void **state)
+TEST(fi_eq_read__bad_arguments)
 {
     struct queue queue = open_queue(FI_WAIT_NONE, FI_WRITE);
     struct fi_eq_entry entry;
     uint32_t kind = 0;
 
-    (void)state;
     put(&queue, 5);
     assert_int_equal(fi_eq_read(queue.eq, &kind, &entry, sizeof entry - 1, 0), -FI_ETOOSMALL);
     assert_int_equal(fi_eq_read(queue.eq, &kind, &entry, sizeof entry, FI_TRIGGER), -FI_EBADFLAGS);
@@ -89,24 +87,22 @@ static void fi_eq_read__bad_arguments(void **state)
     close_queue(&queue);
 }
 
-static void fi_eq_write__only_if_opened_for_it(void **state)
+TEST(fi_eq_write__only_if_opened_for_it)
 {
     struct queue queue = open_queue(FI_WAIT_NONE, 0);
     struct fi_eq_entry entry = {0};
 
-    (void)state;
     assert_int_equal(fi_eq_write(queue.eq, FI_NOTIFY, &entry, sizeof entry, 0), -FI_EINVAL);
     expect_empty(&queue);
     close_queue(&queue);
 }
 
-static void fi_eq_sread__waits_until_then(void **state)
+TEST(fi_eq_sread__waits_until_then)
 {
     struct queue queue = open_queue(FI_WAIT_UNSPEC, FI_WRITE);
     struct fi_eq_entry entry;
     uint32_t kind = 0;
 
-    (void)state;
     assert_int_equal(fi_eq_sread(queue.eq, &kind, &entry, sizeof entry, 5, 0), -FI_EAGAIN);
     put(&queue, 3);
     assert_int_equal(fi_eq_sread(queue.eq, &kind, &entry, sizeof entry, -1, FI_PEEK), sizeof entry);
@@ -120,13 +116,12 @@ static bool is_readable(int fd)
     return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
 }
 
-static void fi_eq_open__with_a_descriptor_that_is_readable_while_there_are_events(void **state)
+TEST(fi_eq_open__with_a_descriptor_that_is_readable_while_there_are_events)
 {
     struct queue queue = open_queue(FI_WAIT_FD, FI_WRITE);
     struct fid *fids[] = {&queue.eq->fid};
     int fd = -1;
 
-    (void)state;
     assert_int_equal(fi_control(&queue.eq->fid, FI_GETWAIT, &fd), 0);
     assert_int_equal(fi_trywait(queue.fabric, fids, 1), 0);
     assert_false(is_readable(fd));
@@ -142,14 +137,13 @@ static void fi_eq_open__with_a_descriptor_that_is_readable_while_there_are_event
     close_queue(&queue);
 }
 
-static void fi_eq_open__bad_attributes(void **state)
+TEST(fi_eq_open__bad_attributes)
 {
     struct queue queue = open_queue(FI_WAIT_UNSPEC, 0);
     struct fi_eq_attr attributes = {.wait_obj = FI_WAIT_MUTEX_COND};
     struct fid_eq *eq = NULL;
     int fd = -1;
 
-    (void)state;
     assert_int_equal(fi_eq_open(queue.fabric, &attributes, &eq, NULL), -FI_ENOSYS);
     attributes = (struct fi_eq_attr){.flags = FI_AFFINITY};
     assert_int_equal(fi_eq_open(queue.fabric, &attributes, &eq, NULL), -FI_EINVAL);
@@ -158,13 +152,12 @@ static void fi_eq_open__bad_attributes(void **state)
     close_queue(&queue);
 }
 
-static void fi_close__a_queue_that_an_endpoint_is_bound_to(void **state)
+TEST(fi_close__a_queue_that_an_endpoint_is_bound_to)
 {
     struct side side = {0};
     struct fi_eq_attr attributes = {.wait_obj = FI_WAIT_NONE};
     struct fid_eq *eq = NULL;
 
-    (void)state;
     open_domain(&side, "end0", &(struct pair_options){0});
     assert_int_equal(fi_eq_open(side.fabric, &attributes, &eq, NULL), 0);
     assert_int_equal(fi_endpoint(side.domain, side.info, &side.ep, NULL), 0);
@@ -180,17 +173,7 @@ static void fi_close__a_queue_that_an_endpoint_is_bound_to(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_eq_read__what_was_written_in_its_order),
-        cmocka_unit_test(fi_eq_read__bad_arguments),
-        cmocka_unit_test(fi_eq_write__only_if_opened_for_it),
-        cmocka_unit_test(fi_eq_sread__waits_until_then),
-        cmocka_unit_test(fi_eq_open__with_a_descriptor_that_is_readable_while_there_are_events),
-        cmocka_unit_test(fi_eq_open__bad_attributes),
-        cmocka_unit_test(fi_close__a_queue_that_an_endpoint_is_bound_to),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -41,12 +41,10 @@ static int teardown(void **state)
     return 0;
 }
 
-#define HINTS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define HINTS_TEST(name) TEST_WITH(struct fi_info *hints, name, setup, teardown)
 
-static void caps__those_asked_for_and_no_other_primary_ones(void **state)
+HINTS_TEST(caps__those_asked_for_and_no_other_primary_ones)
 {
-    struct fi_info *hints = *state;
-
     hints->caps = FI_TAGGED;
     struct fi_info *info = ask(FI_VERSION(1, 17), hints);
     assert_non_null(info);
@@ -83,11 +81,10 @@ static void caps__those_asked_for_and_no_other_primary_ones(void **state)
     assert_false(fits(hints));
 }
 
-static void threading__each_model_is_echoed(void **state)
+HINTS_TEST(threading__each_model_is_echoed)
 {
     const enum fi_threading models[] = {FI_THREAD_SAFE, FI_THREAD_FID, FI_THREAD_ENDPOINT,
                                         FI_THREAD_COMPLETION, FI_THREAD_DOMAIN};
-    struct fi_info *hints = *state;
 
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
         hints->domain_attr->threading = models[i];
@@ -100,17 +97,15 @@ static void threading__each_model_is_echoed(void **state)
     assert_false(fits(hints));
 }
 
-static void av_type__is_echoed(void **state)
+HINTS_TEST(av_type__is_echoed)
 {
-    struct fi_info *hints = *state;
-
     hints->domain_attr->av_type = FI_AV_MAP;
     struct fi_info *info = ask(FI_VERSION(1, 17), hints);
     assert_int_equal(info->domain_attr->av_type, FI_AV_MAP);
     fi_freeinfo(info);
 }
 
-static void mr_mode__each_is_accepted_and_our_keys_are_preferred(void **state)
+HINTS_TEST(mr_mode__each_is_accepted_and_our_keys_are_preferred)
 {
     const int modes[] = {0,
                          OLD_MR_BASIC,
@@ -121,7 +116,6 @@ static void mr_mode__each_is_accepted_and_our_keys_are_preferred(void **state)
                          FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT};
     const int given[] = {
         0, OLD_MR_BASIC, OLD_MR_SCALABLE, 0, 0, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR | FI_MR_PROV_KEY};
-    struct fi_info *hints = *state;
 
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         hints->domain_attr->mr_mode = modes[i];
@@ -140,10 +134,8 @@ static void mr_mode__each_is_accepted_and_our_keys_are_preferred(void **state)
     fi_freeinfo(info);
 }
 
-static void limits__no_more_than_there_is(void **state)
+HINTS_TEST(limits__no_more_than_there_is)
 {
-    struct fi_info *hints = *state;
-
     hints->domain_attr->name = strdup("end0"); /* each interface has its own */
     struct fi_info *whole = ask(FI_VERSION(1, 17), hints);
     size_t *const limits[] = {
@@ -173,10 +165,8 @@ static void limits__no_more_than_there_is(void **state)
     fi_freeinfo(whole);
 }
 
-static void limits__a_smaller_wish_is_granted(void **state)
+HINTS_TEST(limits__a_smaller_wish_is_granted)
 {
-    struct fi_info *hints = *state;
-
     hints->tx_attr->inject_size = 16;
     hints->tx_attr->op_flags = FI_COMPLETION;
     hints->rx_attr->size = 3;
@@ -187,10 +177,8 @@ static void limits__a_smaller_wish_is_granted(void **state)
     fi_freeinfo(info);
 }
 
-static void orders_and_flags__only_those_that_hold(void **state)
+HINTS_TEST(orders_and_flags__only_those_that_hold)
 {
-    struct fi_info *hints = *state;
-
     hints->tx_attr->msg_order = FI_ORDER_SAS;
     hints->rx_attr->msg_order = FI_ORDER_SAS;
     assert_true(fits(hints));
@@ -207,10 +195,8 @@ static void orders_and_flags__only_those_that_hold(void **state)
     assert_false(fits(hints));
 }
 
-static void tags__a_format_needs_62_bits_at_most(void **state)
+HINTS_TEST(tags__a_format_needs_62_bits_at_most)
 {
-    struct fi_info *hints = *state;
-
     hints->caps = FI_TAGGED;
     hints->ep_attr->mem_tag_format = UINT64_MAX >> 2;
     assert_true(fits(hints));
@@ -218,10 +204,8 @@ static void tags__a_format_needs_62_bits_at_most(void **state)
     assert_false(fits(hints));
 }
 
-static void names_and_protocol__only_ours(void **state)
+HINTS_TEST(names_and_protocol__only_ours)
 {
-    struct fi_info *hints = *state;
-
     hints->domain_attr->name = strdup("end1");
     struct fi_info *info = ask(FI_VERSION(1, 17), hints);
     assert_string_equal(info->domain_attr->name, "end1");
@@ -262,11 +246,10 @@ static const char *only_one(const struct fi_info *hints)
     return one ? name : NULL;
 }
 
-static void open_objects__only_where_they_are(void **state)
+HINTS_TEST(open_objects__only_where_they_are)
 {
     static const char *const interfaces[] = {"end0", "end1"};
     struct fid not_ours = {.fclass = FI_CLASS_DOMAIN};
-    struct fi_info *hints = *state;
 
     assert_null(only_one(hints)); /* both */
     for (unsigned i = 0; i < 2; i++) {
@@ -308,7 +291,7 @@ static void open_objects__only_where_they_are(void **state)
 /** FI_PROGRESS_CONTROL_UNIFIED of later headers: of control progress alone. */
 #define CONTROL_UNIFIED ((enum fi_progress)3)
 
-static void progress__whichever_is_wanted(void **state)
+HINTS_TEST(progress__whichever_is_wanted)
 {
     static const struct {
         enum fi_progress control, data;                 /* asked for */
@@ -323,7 +306,6 @@ static void progress__whichever_is_wanted(void **state)
         {FI_PROGRESS_MANUAL, CONTROL_UNIFIED, FI_PROGRESS_UNSPEC, FI_PROGRESS_UNSPEC},
         {(enum fi_progress)99, FI_PROGRESS_UNSPEC, FI_PROGRESS_UNSPEC, FI_PROGRESS_UNSPEC},
     };
-    struct fi_info *hints = *state;
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         hints->domain_attr->control_progress = cases[i].control;
@@ -340,21 +322,7 @@ static void progress__whichever_is_wanted(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        HINTS_TEST(caps__those_asked_for_and_no_other_primary_ones),
-        HINTS_TEST(threading__each_model_is_echoed),
-        HINTS_TEST(av_type__is_echoed),
-        HINTS_TEST(mr_mode__each_is_accepted_and_our_keys_are_preferred),
-        HINTS_TEST(limits__no_more_than_there_is),
-        HINTS_TEST(limits__a_smaller_wish_is_granted),
-        HINTS_TEST(orders_and_flags__only_those_that_hold),
-        HINTS_TEST(tags__a_format_needs_62_bits_at_most),
-        HINTS_TEST(names_and_protocol__only_ours),
-        HINTS_TEST(open_objects__only_where_they_are),
-        HINTS_TEST(progress__whichever_is_wanted),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

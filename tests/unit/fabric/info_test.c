@@ -32,13 +32,12 @@ static void run(const char *command)
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a constant */
 }
 
-static void fi_getinfo__one_for_each_interface(void **state)
+TEST(fi_getinfo__one_for_each_interface)
 {
     const char *const names[] = {"end0", "end1"};
     struct fi_info *all = ask(NULL, NULL, 0);
     const struct fi_info *info = all;
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         assert_non_null(info);
         assert_string_equal(info->domain_attr->name, names[i]);
@@ -52,11 +51,10 @@ static void fi_getinfo__one_for_each_interface(void **state)
 }
 
 /** The ranks of a host are distributed over all interfaces that look alike. */
-static void fi_getinfo__the_loopback_only_if_asked_for_or_alone(void **state)
+TEST(fi_getinfo__the_loopback_only_if_asked_for_or_alone)
 {
     struct fi_info *hints = hints_of_type(FI_EP_RDM);
 
-    (void)state;
     hints->domain_attr->name = strdup("lo");
     struct fi_info *info = ask(hints, NULL, 0);
     assert_string_equal(info->domain_attr->name, "lo");
@@ -84,11 +82,10 @@ static void fi_getinfo__the_loopback_only_if_asked_for_or_alone(void **state)
 
 /** Containers' bridges have the same address on every host: whoever is distributed over all that
  *  is offered must not get there, unless somebody names them. */
-static void fi_getinfo__no_bridge_of_containers_unless_it_is_named(void **state)
+TEST(fi_getinfo__no_bridge_of_containers_unless_it_is_named)
 {
     struct fi_info *hints = hints_of_type(FI_EP_RDM);
 
-    (void)state;
     run("ip link add docker0 type bridge && ip link add port type veth peer name plug && "
         "ip link set port master docker0 && ip link set port up && ip link set plug up && "
         "ip link set docker0 up && ip address add 172.17.0.1/16 dev docker0");
@@ -115,9 +112,8 @@ static void fi_getinfo__no_bridge_of_containers_unless_it_is_named(void **state)
     run("ip link delete docker0 && ip link delete port");
 }
 
-static void fi_getinfo__only_interfaces_of_the_parameter(void **state)
+TEST(fi_getinfo__only_interfaces_of_the_parameter)
 {
-    (void)state;
     assert_int_equal(setenv("FI_BEOWIRE_INTERFACE", "lo,end1", 1), 0);
     struct fi_info *info = ask(NULL, NULL, 0);
     assert_non_null(info);
@@ -130,11 +126,10 @@ static void fi_getinfo__only_interfaces_of_the_parameter(void **state)
     assert_int_equal(unsetenv("FI_BEOWIRE_INTERFACE"), 0);
 }
 
-static void fi_getinfo__says_which_interfaces_of_the_parameter_are_not_there(void **state)
+TEST(fi_getinfo__says_which_interfaces_of_the_parameter_are_not_there)
 {
     char said[SAID_BYTES];
 
-    (void)state;
     assert_int_equal(setenv("FI_BEOWIRE_INTERFACE", "end1,end9", 1), 0);
     said_begin();
     struct fi_info *info = ask(NULL, NULL, 0);
@@ -149,17 +144,15 @@ static void fi_getinfo__says_which_interfaces_of_the_parameter_are_not_there(voi
     assert_int_equal(unsetenv("FI_BEOWIRE_INTERFACE"), 0);
 }
 
-static void fi_getinfo__nothing_for_another_provider_to_be_layered_over(void **state)
+TEST(fi_getinfo__nothing_for_another_provider_to_be_layered_over)
 {
-    (void)state;
     assert_null(ask(hints_of_type(FI_EP_MSG), NULL, 0));
     assert_null(ask(hints_of_type(FI_EP_DGRAM), NULL, 0));
     fi_freeinfo(ask(hints_of_type(FI_EP_UNSPEC), NULL, 0));
 }
 
-static void fi_getinfo__a_node_of_ours(void **state)
+TEST(fi_getinfo__a_node_of_ours)
 {
-    (void)state;
     const char *const nodes[] = {"10.77.0.2", "end1"};
     for (unsigned i = 0; i < 2; i++) {
         struct fi_info *info = ask(NULL, nodes[i], FI_SOURCE);
@@ -171,7 +164,7 @@ static void fi_getinfo__a_node_of_ours(void **state)
     assert_null(ask(NULL, "10.77.0.3", FI_SOURCE | FI_NUMERICHOST));
 }
 
-static void fi_getinfo__a_node_that_is_a_peer(void **state)
+TEST(fi_getinfo__a_node_that_is_a_peer)
 {
     struct pair *pair = open_default_pair();
     uint8_t name[FI_NAME_MAX];
@@ -179,7 +172,6 @@ static void fi_getinfo__a_node_that_is_a_peer(void **state)
     size_t bytes = sizeof name;
     struct beowire_address address;
 
-    (void)state;
     assert_int_equal(fi_getname(&pair->sides[0].ep->fid, name, &bytes), 0);
     assert_int_equal(beowire_address_lengthen(name, &address), 0);
     assert_int_equal(beowire_address_format(&address, text, sizeof text), 0);
@@ -192,7 +184,7 @@ static void fi_getinfo__a_node_that_is_a_peer(void **state)
     close_pair(pair);
 }
 
-static void fi_getinfo__parameters_out_of_range(void **state)
+TEST(fi_getinfo__parameters_out_of_range)
 {
     const struct {
         const char *name;
@@ -210,7 +202,6 @@ static void fi_getinfo__parameters_out_of_range(void **state)
         {"FI_BEOWIRE_LINGER", "-1", "0"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(setenv(cases[i].name, cases[i].bad, 1), 0);
         assert_null(ask(NULL, NULL, 0));
@@ -222,9 +213,8 @@ static void fi_getinfo__parameters_out_of_range(void **state)
     }
 }
 
-static void fi_getinfo__limits_are_what_the_parameters_say(void **state)
+TEST(fi_getinfo__limits_are_what_the_parameters_say)
 {
-    (void)state;
     assert_int_equal(setenv("FI_BEOWIRE_OPERATIONS", "33", 1), 0);
     struct fi_info *info = ask(NULL, NULL, 0);
     assert_int_equal(info->tx_attr->size, 33);
@@ -233,12 +223,11 @@ static void fi_getinfo__limits_are_what_the_parameters_say(void **state)
     assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
 }
 
-static void fi_getinfo__has_a_source_that_chooses_its_interface_again(void **state)
+TEST(fi_getinfo__has_a_source_that_chooses_its_interface_again)
 {
     struct fi_info *all = ask(NULL, NULL, 0);
     struct fi_info *hints = fi_allocinfo();
 
-    (void)state;
     assert_non_null(hints);
     assert_non_null(all->next->src_addr);
     assert_int_equal(all->next->src_addrlen, all->src_addrlen);
@@ -255,20 +244,19 @@ static void fi_getinfo__has_a_source_that_chooses_its_interface_again(void **sta
 }
 
 /** It names an interface and no endpoint, so nothing can be sent there. */
-static void fi_av_insert__not_a_source_of_fi_getinfo(void **state)
+TEST(fi_av_insert__not_a_source_of_fi_getinfo)
 {
     struct pair *pair = open_default_pair();
     struct fi_info *all = ask(NULL, NULL, 0);
     fi_addr_t address = 0;
 
-    (void)state;
     assert_int_equal(fi_av_insert(pair->sides[0].av, all->src_addr, 1, &address, 0, NULL), 0);
     assert_int_equal(address, FI_ADDR_NOTAVAIL);
     fi_freeinfo(all);
     close_pair(pair);
 }
 
-static void fi_getparams__lists_ours(void **state)
+TEST(fi_getparams__lists_ours)
 {
     const char *const names[] = {"FI_BEOWIRE_INTERFACE", "FI_BEOWIRE_LANES",
                                  "FI_BEOWIRE_ETHERTYPE", "FI_BEOWIRE_OPERATIONS",
@@ -278,7 +266,6 @@ static void fi_getparams__lists_ours(void **state)
     int count = 0;
     unsigned found = 0;
 
-    (void)state;
     assert_int_equal(fi_getparams(&params, &count), 0);
     for (int i = 0; i < count; i++) {
         for (size_t j = 0; j < sizeof names / sizeof names[0]; j++) {
@@ -295,23 +282,7 @@ static void fi_getparams__lists_ours(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_getinfo__one_for_each_interface),
-        cmocka_unit_test(fi_getinfo__the_loopback_only_if_asked_for_or_alone),
-        cmocka_unit_test(fi_getinfo__no_bridge_of_containers_unless_it_is_named),
-        cmocka_unit_test(fi_getinfo__only_interfaces_of_the_parameter),
-        cmocka_unit_test(fi_getinfo__says_which_interfaces_of_the_parameter_are_not_there),
-        cmocka_unit_test(fi_getinfo__nothing_for_another_provider_to_be_layered_over),
-        cmocka_unit_test(fi_getinfo__a_node_of_ours),
-        cmocka_unit_test(fi_getinfo__a_node_that_is_a_peer),
-        cmocka_unit_test(fi_getinfo__parameters_out_of_range),
-        cmocka_unit_test(fi_getinfo__limits_are_what_the_parameters_say),
-        cmocka_unit_test(fi_getinfo__has_a_source_that_chooses_its_interface_again),
-        cmocka_unit_test(fi_av_insert__not_a_source_of_fi_getinfo),
-        cmocka_unit_test(fi_getparams__lists_ours),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

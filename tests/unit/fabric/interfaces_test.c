@@ -3,14 +3,11 @@
 
 #include "libfabric.h"
 #include "namespace.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct libfabric libfabric;
 struct fi_provider fabric_provider;
@@ -41,11 +38,10 @@ static unsigned offered(const char *names, bool named)
     return bits;
 }
 
-static void interfaces_offer__as_good_as_the_best(void **state)
+TEST(interfaces_offer__as_good_as_the_best)
 {
     const struct parameters parameters = {.interfaces = NULL};
 
-    (void)state;
     assert_int_equal(offered(NULL, false), 3);
     assert_int_equal(offered(NULL, true), 31);
     /* What there is, if there is nothing better. */
@@ -54,9 +50,8 @@ static void interfaces_offer__as_good_as_the_best(void **state)
     assert_true(interfaces_offer(&parameters, some + 4, 1, 0, false));
 }
 
-static void interfaces_offer__those_that_the_user_names(void **state)
+TEST(interfaces_offer__those_that_the_user_names)
 {
-    (void)state;
     assert_int_equal(offered("docker0,eth1", false), 6);
     assert_int_equal(offered("lo", true), 16);
     assert_int_equal(offered("wlan0", true), 0);
@@ -72,9 +67,8 @@ static const char *used(const char *interface, const char *names)
     return list;
 }
 
-static void interfaces_of_endpoint__another_one_beside_it(void **state)
+TEST(interfaces_of_endpoint__another_one_beside_it)
 {
-    (void)state;
     assert_string_equal(used("end0", NULL), "end0,end1");
     assert_string_equal(used("end1", NULL), "end1,end0");
     assert_string_equal(used("end1", "end1"), "end1");
@@ -83,9 +77,8 @@ static void interfaces_of_endpoint__another_one_beside_it(void **state)
     assert_string_equal(used("no-such", NULL), "no-such");
 }
 
-static void interfaces_of_endpoint__none_that_only_this_host_knows(void **state)
+TEST(interfaces_of_endpoint__none_that_only_this_host_knows)
 {
-    (void)state;
     run("ip link add docker0 type bridge && ip link add port type veth peer name plug && "
         "ip link set port master docker0 && ip link set port up && ip link set plug up && "
         "ip link set docker0 up && ip address add 172.17.0.1/16 dev docker0");
@@ -98,9 +91,8 @@ static void interfaces_of_endpoint__none_that_only_this_host_knows(void **state)
 }
 
 /** Frames of a connection are as long as all of its ways can carry. */
-static void interfaces_of_endpoint__none_with_shorter_frames(void **state)
+TEST(interfaces_of_endpoint__none_with_shorter_frames)
 {
-    (void)state;
     run("ip link set end1 mtu 1400");
     assert_string_equal(used("end0", NULL), "end0");
     assert_string_equal(used("end1", NULL), "end1,end0");
@@ -109,15 +101,7 @@ static void interfaces_of_endpoint__none_with_shorter_frames(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interfaces_offer__as_good_as_the_best),
-        cmocka_unit_test(interfaces_offer__those_that_the_user_names),
-        cmocka_unit_test(interfaces_of_endpoint__another_one_beside_it),
-        cmocka_unit_test(interfaces_of_endpoint__none_that_only_this_host_knows),
-        cmocka_unit_test(interfaces_of_endpoint__none_with_shorter_frames),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

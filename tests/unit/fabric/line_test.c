@@ -35,12 +35,11 @@ static void expect(struct pair *pair, unsigned number, const uint8_t *place, boo
     assert_int_equal((in.flags & FI_MULTI_RECV) != 0, last);
 }
 
-static void buffers__are_filled_one_after_the_other(void **state)
+TEST(buffers__are_filled_one_after_the_other)
 {
     struct pair *pair = open_default_pair();
     uint8_t buffers[3][BUFFER];
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         post_buffer(&pair->sides[1], buffers[i], FI_ADDR_UNSPEC);
     }
@@ -54,14 +53,13 @@ static void buffers__are_filled_one_after_the_other(void **state)
     close_pair(pair);
 }
 
-static void receives__between_buffers_keep_their_turn(void **state)
+TEST(receives__between_buffers_keep_their_turn)
 {
     struct pair *pair = open_default_pair();
     uint8_t first[BUFFER];
     uint8_t single[MESSAGE];
     uint8_t second[BUFFER];
 
-    (void)state;
     post_buffer(&pair->sides[1], first, FI_ADDR_UNSPEC);
     assert_int_equal(
         fi_recv(pair->sides[1].ep, single, sizeof single, NULL, FI_ADDR_UNSPEC, single), 0);
@@ -77,14 +75,13 @@ static void receives__between_buffers_keep_their_turn(void **state)
     close_pair(pair);
 }
 
-static void tagged_receives__do_not_stand_in_line(void **state)
+TEST(tagged_receives__do_not_stand_in_line)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     uint8_t buffer[BUFFER];
     uint8_t got[MESSAGE];
 
-    (void)state;
     post_buffer(&pair->sides[1], buffer, FI_ADDR_UNSPEC);
     assert_int_equal(fi_trecv(pair->sides[1].ep, got, sizeof got, NULL, FI_ADDR_UNSPEC, 7, 0, got),
                      0);
@@ -93,12 +90,11 @@ static void tagged_receives__do_not_stand_in_line(void **state)
     close_pair(pair);
 }
 
-static void fi_cancel__in_line(void **state)
+TEST(fi_cancel__in_line)
 {
     struct pair *pair = open_default_pair();
     uint8_t buffers[4][BUFFER];
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         post_buffer(&pair->sides[1], buffers[i], FI_ADDR_UNSPEC);
     }
@@ -117,7 +113,7 @@ static void fi_cancel__in_line(void **state)
 }
 
 /** As many receives as can be outstanding, in line or not, leave room for as many sends. */
-static void receives__in_line_leave_room_for_sends(void **state)
+TEST(receives__in_line_leave_room_for_sends)
 {
     struct pair *pair = open_pair_with("FI_BEOWIRE_OPERATIONS", "8");
     struct side *side = &pair->sides[1];
@@ -127,7 +123,6 @@ static void receives__in_line_leave_room_for_sends(void **state)
     uint8_t buffer[BUFFER];
     uint8_t single[8][MESSAGE];
 
-    (void)state;
     assert_non_null(got);
     post_buffer(side, buffer, FI_ADDR_UNSPEC);
     for (unsigned i = 0; i < 8; i++) {
@@ -144,18 +139,17 @@ static void receives__in_line_leave_room_for_sends(void **state)
     free(got);
 }
 
-static void fi_close__with_receives_in_line(void **state)
+TEST(fi_close__with_receives_in_line)
 {
     struct pair *pair = open_default_pair();
     uint8_t buffers[2][BUFFER];
 
-    (void)state;
     post_buffer(&pair->sides[1], buffers[0], FI_ADDR_UNSPEC);
     post_buffer(&pair->sides[1], buffers[1], FI_ADDR_UNSPEC);
     close_pair(pair);
 }
 
-static void buffers__of_one_peer_hold_up_nobody(void **state)
+TEST(buffers__of_one_peer_hold_up_nobody)
 {
     struct pair *pair = open_pair(&(struct pair_options){.caps = FI_MSG | FI_DIRECTED_RECV});
     struct side *receiver = &pair->sides[1];
@@ -165,7 +159,6 @@ static void buffers__of_one_peer_hold_up_nobody(void **state)
     struct fi_cq_tagged_entry entry;
     time_t start = time(NULL);
 
-    (void)state;
     open_side(&third, "end0", &(struct pair_options){.caps = FI_MSG});
     uint8_t name[FI_NAME_MAX];
     size_t bytes = sizeof name;
@@ -188,17 +181,7 @@ static void buffers__of_one_peer_hold_up_nobody(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffers__are_filled_one_after_the_other),
-        cmocka_unit_test(receives__between_buffers_keep_their_turn),
-        cmocka_unit_test(tagged_receives__do_not_stand_in_line),
-        cmocka_unit_test(fi_cancel__in_line),
-        cmocka_unit_test(receives__in_line_leave_room_for_sends),
-        cmocka_unit_test(fi_close__with_receives_in_line),
-        cmocka_unit_test(buffers__of_one_peer_hold_up_nobody),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

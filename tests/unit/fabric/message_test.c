@@ -2,13 +2,12 @@
 #include "namespace.h"
 #include "pair.h"
 
-static void fi_send__is_apart_from_tagged(void **state)
+TEST(fi_send__is_apart_from_tagged)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got[2] = "";
 
-    (void)state;
     assert_int_equal(
         fi_trecv(pair->sides[1].ep, &got[0], 1, NULL, FI_ADDR_UNSPEC, 0, UINT64_MAX, &got[0]), 0);
     assert_int_equal(fi_recv(pair->sides[1].ep, &got[1], 1, NULL, FI_ADDR_UNSPEC, &got[1]), 0);
@@ -24,7 +23,7 @@ static void fi_send__is_apart_from_tagged(void **state)
     close_pair(pair);
 }
 
-static void fi_sendv__and_data(void **state)
+TEST(fi_sendv__and_data)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
@@ -32,7 +31,6 @@ static void fi_sendv__and_data(void **state)
     struct iovec in[] = {{got, 4}, {got + 4, 4}};
     const struct iovec out[] = {{"ab", 2}, {"cdef", 4}};
 
-    (void)state;
     assert_int_equal(fi_recvv(pair->sides[1].ep, in, NULL, 2, FI_ADDR_UNSPEC, NULL), 0);
     assert_int_equal(fi_sendv(sender->ep, out, NULL, 2, sender->other, NULL), 0);
     assert_int_equal(completed(pair, 1).len, 6);
@@ -60,14 +58,13 @@ static void post_multi(const struct side *side, void *buffer, size_t bytes, size
     assert_int_equal(fi_recvmsg(side->ep, &message, FI_MULTI_RECV), 0);
 }
 
-static void fi_recvmsg__a_buffer_for_many_messages(void **state)
+TEST(fi_recvmsg__a_buffer_for_many_messages)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     uint8_t buffer[3000];
     uint8_t *sent = pattern(700, 0);
 
-    (void)state;
     post_multi(&pair->sides[1], buffer, sizeof buffer, 1000);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(fi_inject(sender->ep, sent, 700, sender->other), 0);
@@ -85,14 +82,13 @@ static void fi_recvmsg__a_buffer_for_many_messages(void **state)
     free(sent);
 }
 
-static void fi_recvmsg__messages_go_on_to_the_next_buffer(void **state)
+TEST(fi_recvmsg__messages_go_on_to_the_next_buffer)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     uint8_t buffers[2][1500];
     uint8_t *sent = pattern(1000, 0);
 
-    (void)state;
     post_multi(&pair->sides[1], buffers[0], sizeof buffers[0], 1000);
     post_multi(&pair->sides[1], buffers[1], sizeof buffers[1], 1000);
     for (unsigned i = 0; i < 2; i++) {
@@ -105,12 +101,11 @@ static void fi_recvmsg__messages_go_on_to_the_next_buffer(void **state)
     free(sent);
 }
 
-static void fi_cancel__a_buffer_for_many_messages(void **state)
+TEST(fi_cancel__a_buffer_for_many_messages)
 {
     struct pair *pair = open_default_pair();
     uint8_t buffer[1000];
 
-    (void)state;
     post_multi(&pair->sides[1], buffer, sizeof buffer, 100);
     assert_int_equal(fi_cancel(&pair->sides[1].ep->fid, buffer), 0);
     struct fi_cq_err_entry error = failed(pair, 1);
@@ -121,14 +116,13 @@ static void fi_cancel__a_buffer_for_many_messages(void **state)
 }
 
 /** It has a message already, and ends with that. */
-static void fi_cancel__a_buffer_that_is_being_filled(void **state)
+TEST(fi_cancel__a_buffer_that_is_being_filled)
 {
     struct pair *pair = open_default_pair();
     const size_t bytes = 16 << 20;
     uint8_t *sent = pattern(bytes, 1);
     uint8_t *buffer = calloc(2, bytes);
 
-    (void)state;
     assert_non_null(buffer);
     let_arrive(pair, 0);
     post_multi(&pair->sides[1], buffer, 2 * bytes, 1);
@@ -147,16 +141,7 @@ static void fi_cancel__a_buffer_that_is_being_filled(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_send__is_apart_from_tagged),
-        cmocka_unit_test(fi_sendv__and_data),
-        cmocka_unit_test(fi_recvmsg__a_buffer_for_many_messages),
-        cmocka_unit_test(fi_recvmsg__messages_go_on_to_the_next_buffer),
-        cmocka_unit_test(fi_cancel__a_buffer_for_many_messages),
-        cmocka_unit_test(fi_cancel__a_buffer_that_is_being_filled),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -5,14 +5,13 @@
 
 #include <rdma/fi_rma.h>
 
-static void fi_mr_reg__for_sending_and_receiving(void **state)
+TEST(fi_mr_reg__for_sending_and_receiving)
 {
     struct pair *pair = open_default_pair();
     struct side *side = &pair->sides[0];
     struct fid_mr *region = NULL;
     char buffer[100] = "a";
 
-    (void)state;
     assert_int_equal(
         fi_mr_reg(side->domain, buffer, sizeof buffer, FI_SEND | FI_RECV, 0, 42, 0, &region, NULL),
         0);
@@ -27,7 +26,7 @@ static void fi_mr_reg__for_sending_and_receiving(void **state)
     close_pair(pair);
 }
 
-static void fi_mr_regattr__what_cannot_be(void **state)
+TEST(fi_mr_regattr__what_cannot_be)
 {
     struct pair *pair = open_default_pair();
     struct fid_domain *domain = pair->sides[0].domain;
@@ -36,7 +35,6 @@ static void fi_mr_regattr__what_cannot_be(void **state)
     const struct iovec parts[] = {{buffer, 5}, {buffer + 5, 5}};
     struct fi_mr_attr attributes = {.mr_iov = parts, .iov_count = 2, .access = FI_SEND};
 
-    (void)state;
     assert_int_equal(fi_mr_regattr(domain, &attributes, 0, &region), -FI_EINVAL);
     attributes.iov_count = 0;
     assert_int_equal(fi_mr_regattr(domain, &attributes, 0, &region), -FI_EINVAL);
@@ -47,14 +45,13 @@ static void fi_mr_regattr__what_cannot_be(void **state)
     close_pair(pair);
 }
 
-static void fi_mr_reg__keys_of_the_users_are_used_once(void **state)
+TEST(fi_mr_reg__keys_of_the_users_are_used_once)
 {
     struct pair *pair = open_default_pair();
     struct fid_domain *domain = pair->sides[0].domain;
     struct fid_mr *regions[2];
     char buffer[10];
 
-    (void)state;
     assert_int_equal(fi_mr_reg(domain, buffer, 10, FI_REMOTE_WRITE, 0, 7, 0, &regions[0], NULL), 0);
     assert_int_equal(fi_mr_key(regions[0]), 7);
     assert_int_equal(fi_mr_reg(domain, buffer, 10, FI_REMOTE_READ, 0, 7, 0, &regions[1], NULL),
@@ -70,9 +67,8 @@ static void fi_mr_reg__keys_of_the_users_are_used_once(void **state)
 
 /** FI_MR_PROV_KEY: the keys are the provider's, another each time; with FI_MR_VIRT_ADDR addresses
  * are the process's. */
-static void fi_mr_reg__keys_of_ours(void **state)
+TEST(fi_mr_reg__keys_of_ours)
 {
-    (void)state;
     for (unsigned virtual = 0; virtual < 2; virtual ++) {
         const struct pair_options options = {.caps = FI_MSG | FI_TAGGED | FI_RMA,
                                              .mr_mode = FI_MR_PROV_KEY |
@@ -107,7 +103,7 @@ static void fi_mr_reg__keys_of_ours(void **state)
 
 /** FI_MR_BASIC: the keys are the provider's, and addresses the process's. Registered before any
  *  endpoint is there, as programs do. */
-static void fi_mr_reg__basic_mode_and_endpoints_that_come_later(void **state)
+TEST(fi_mr_reg__basic_mode_and_endpoints_that_come_later)
 {
     const struct pair_options options = {.caps = FI_MSG | FI_TAGGED | FI_RMA,
                                          .mr_mode = OLD_MR_BASIC};
@@ -116,7 +112,6 @@ static void fi_mr_reg__basic_mode_and_endpoints_that_come_later(void **state)
     char memory[64] = "";
     char data[4] = "abc";
 
-    (void)state;
     open_domain(&pair->sides[1], "end1", &options);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(fi_mr_reg(pair->sides[1].domain, memory, sizeof memory, FI_REMOTE_WRITE, 0,
@@ -144,15 +139,7 @@ static void fi_mr_reg__basic_mode_and_endpoints_that_come_later(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_mr_reg__for_sending_and_receiving),
-        cmocka_unit_test(fi_mr_regattr__what_cannot_be),
-        cmocka_unit_test(fi_mr_reg__keys_of_the_users_are_used_once),
-        cmocka_unit_test(fi_mr_reg__keys_of_ours),
-        cmocka_unit_test(fi_mr_reg__basic_mode_and_endpoints_that_come_later),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -5,17 +5,14 @@
 #include "said.h"
 
 #include "libfabric.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct libfabric libfabric;
 struct fi_provider fabric_provider;
@@ -54,13 +51,12 @@ static int setup(void **state)
     return 0;
 }
 
-static void notice__once_each(void **state)
+TEST_AROUND(notice__once_each, setup, NULL)
 {
     char text[SAID_BYTES];
     char host[65] = "";
     char expected[256];
 
-    (void)state;
     (void)gethostname(host, sizeof host - 1);
     said_begin();
     notice(FI_LOG_CORE, "number %d", 1);
@@ -73,11 +69,10 @@ static void notice__once_each(void **state)
     assert_int_equal(logged, 0);
 }
 
-static void notice__where_warnings_are_shown(void **state)
+TEST_AROUND(notice__where_warnings_are_shown, setup, NULL)
 {
     char text[SAID_BYTES];
 
-    (void)state;
     shown = 1;
     said_begin();
     notice(FI_LOG_CORE, "number %d", 3);
@@ -86,45 +81,14 @@ static void notice__where_warnings_are_shown(void **state)
     assert_int_equal(logged, 1);
 }
 
-static void notice__not_without_end(void **state)
-{
-    char text[SAID_BYTES];
-    size_t lines = 0;
-
-    (void)state;
-    said_begin();
-    for (int i = 0; i < 1000; i++) {
-        notice(FI_LOG_CORE, "%d", i);
-    }
-    said_end(text);
-    for (size_t i = 0; text[i] != '\0'; i++) {
-        lines += text[i] == '\n';
-    }
-    assert_in_range(lines, 32, 64);
-}
-
-static void notice_first_of_host__as_the_launcher_says(void **state)
-{
-    (void)state;
-    (void)unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
-    (void)unsetenv("MPI_LOCALRANKID");
-    (void)unsetenv("SLURM_LOCALID");
-    assert_true(notice_first_of_host());
-    (void)setenv("MPI_LOCALRANKID", "3", 1);
-    assert_false(notice_first_of_host());
-    (void)setenv("MPI_LOCALRANKID", "0", 1);
-    assert_true(notice_first_of_host());
-}
-
 /** However long it is, and whatever stdio does: each write is a packet here. */
-static void notice__a_line_in_one_piece(void **state)
+TEST_AROUND(notice__a_line_in_one_piece, setup, NULL)
 {
     char buffer[128]; /* as much as glibc puts together from 2.37 on */
     char words[401];
     char said[SAID_BYTES];
     int ends[2];
 
-    (void)state;
     memset(words, 'w', sizeof words - 1);
     words[sizeof words - 1] = '\0';
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
@@ -146,15 +110,30 @@ static void notice__a_line_in_one_piece(void **state)
     close(ends[1]);
 }
 
-int main(void)
+TEST_AROUND(notice__not_without_end, setup, NULL)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(notice__once_each, setup),
-        cmocka_unit_test_setup(notice__where_warnings_are_shown, setup),
-        cmocka_unit_test_setup(notice__a_line_in_one_piece, setup),
-        cmocka_unit_test_setup(notice__not_without_end, setup),
-        cmocka_unit_test_setup(notice_first_of_host__as_the_launcher_says, setup),
-    };
+    char text[SAID_BYTES];
+    size_t lines = 0;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    said_begin();
+    for (int i = 0; i < 1000; i++) {
+        notice(FI_LOG_CORE, "%d", i);
+    }
+    said_end(text);
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        lines += text[i] == '\n';
+    }
+    assert_in_range(lines, 32, 64);
+}
+
+TEST_AROUND(notice_first_of_host__as_the_launcher_says, setup, NULL)
+{
+    (void)unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    (void)unsetenv("MPI_LOCALRANKID");
+    (void)unsetenv("SLURM_LOCALID");
+    assert_true(notice_first_of_host());
+    (void)setenv("MPI_LOCALRANKID", "3", 1);
+    assert_false(notice_first_of_host());
+    (void)setenv("MPI_LOCALRANKID", "0", 1);
+    assert_true(notice_first_of_host());
 }

@@ -2,15 +2,12 @@
 #include "openmpi_persistent.h"
 
 #include "mpi_stub.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BYTE_FLAGS 0x5F36 /* of Debian's 4.1.4 */
 #define CONTIGUOUS 0x0010
@@ -57,9 +54,8 @@ static ptrdiff_t offset_of(uint16_t flags, size_t count, int mode)
     return (const char *)request - buffer;
 }
 
-static void mend__data_in_one_piece_begins_where_it_does(void **state)
+TEST(mend__data_in_one_piece_begins_where_it_does)
 {
-    (void)state;
     begin("Open MPI v4.1.4, package: Debian OpenMPI", "cm");
     assert_int_equal(offset_of(CONTIGUOUS, 1, STANDARD), LOWER);
     assert_int_equal(offset_of(CONTIGUOUS | NO_GAPS, 3, READY), LOWER);
@@ -68,21 +64,19 @@ static void mend__data_in_one_piece_begins_where_it_does(void **state)
     assert_int_equal(offset_of(CONTIGUOUS, 1, STANDARD), LOWER);
 }
 
-static void mend__other_data_is_packed_from_the_buffers_beginning(void **state)
+TEST(mend__other_data_is_packed_from_the_buffers_beginning)
 {
-    (void)state;
     begin("Open MPI v4.1.5", "cm");
     assert_int_equal(offset_of(0, 1, STANDARD), 0);
     assert_int_equal(offset_of(CONTIGUOUS, 2, STANDARD), 0);
     assert_int_equal(offset_of(CONTIGUOUS, 1, BUFFERED), 0);
 }
 
-static void mend__others_are_left_alone(void **state)
+TEST(mend__others_are_left_alone)
 {
     static const char *const others[] = {"Open MPI v4.1.6",  "Open MPI v4.0.7", "Open MPI v5.0.11",
                                          "Open MPI v14.1.4", "MPICH 4.1.4",     ""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         begin(others[i], "cm");
         assert_true(mca_pml.isend_init == cm_isend_init);
@@ -95,7 +89,7 @@ static void mend__others_are_left_alone(void **state)
 }
 
 /** Built otherwise, it would be another place that is read. */
-static void mend__datatypes_of_another_layout__nothing_is_changed(void **state)
+TEST(mend__datatypes_of_another_layout__nothing_is_changed)
 {
     static const struct mpi_stub_datatype others[] = {
         {.flags = BYTE_FLAGS, .size_bytes = 2},
@@ -103,7 +97,6 @@ static void mend__datatypes_of_another_layout__nothing_is_changed(void **state)
         {.flags = BYTE_FLAGS, .size_bytes = 1, .true_lower = 1},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         begin("", "cm");
         mpi_stub_says("Open MPI v4.1.4");
@@ -111,16 +104,4 @@ static void mend__datatypes_of_another_layout__nothing_is_changed(void **state)
         openmpi_mend_persistent_sends();
         assert_true(mca_pml.isend_init == cm_isend_init);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mend__data_in_one_piece_begins_where_it_does),
-        cmocka_unit_test(mend__other_data_is_packed_from_the_buffers_beginning),
-        cmocka_unit_test(mend__others_are_left_alone),
-        cmocka_unit_test(mend__datatypes_of_another_layout__nothing_is_changed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

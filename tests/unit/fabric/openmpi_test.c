@@ -49,12 +49,11 @@ static bool answer_has_come(struct pair *pair)
     return true;
 }
 
-static void fi_claim__open_mpi_4_has_synchronous_sends_answered(void **state)
+TEST(fi_claim__open_mpi_4_has_synchronous_sends_answered)
 {
     struct fi_context context;
     struct fi_cq_tagged_entry entry;
 
-    (void)state;
     static const char *const versions[] = {"Open MPI v4.1.4, package: Debian OpenMPI",
                                            "Open MPI v3.1.6"};
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
@@ -74,7 +73,7 @@ static void fi_claim__open_mpi_4_has_synchronous_sends_answered(void **state)
     }
 }
 
-static void fi_claim__nothing_else_is_answered(void **state)
+TEST(fi_claim__nothing_else_is_answered)
 {
     static const struct {
         const char *mpi;
@@ -89,7 +88,6 @@ static void fi_claim__nothing_else_is_answered(void **state)
     };
     struct fi_context context;
 
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct pair *pair = pair_with_claimed(others[i].mpi, others[i].tag, &context);
         claim(&pair->sides[1], 0, 0, &context);
@@ -100,9 +98,8 @@ static void fi_claim__nothing_else_is_answered(void **state)
 }
 
 /** What was received otherwise mtl/ofi answers itself. */
-static void fi_trecv__is_not_answered(void **state)
+TEST(fi_trecv__is_not_answered)
 {
-    (void)state;
     mpi_stub_says("Open MPI v4.1.4");
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
@@ -117,13 +114,7 @@ static void fi_trecv__is_not_answered(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_claim__open_mpi_4_has_synchronous_sends_answered),
-        cmocka_unit_test(fi_claim__nothing_else_is_answered),
-        cmocka_unit_test(fi_trecv__is_not_answered),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #ifndef BEOWIRE_TESTS_FABRIC_PAIR_H
 #define BEOWIRE_TESTS_FABRIC_PAIR_H
 
+#include "unit/test.h"
+
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -13,16 +15,12 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 /** What differs from test to test; 0 is the usual. */
 struct pair_options {

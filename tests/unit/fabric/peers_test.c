@@ -34,13 +34,12 @@ static void name_of(const struct side *side, uint8_t name[FI_NAME_MAX])
 }
 
 /** A server that has room for few, and is told of each client, lives for ever. */
-static void endpoint_forget__clients_that_are_named_and_removed(void **state)
+TEST(endpoint_forget__clients_that_are_named_and_removed)
 {
     const struct pair_options options = {.caps = FI_TAGGED | FI_MSG | FI_SOURCE};
     uint8_t name[FI_NAME_MAX];
     fi_addr_t address = FI_ADDR_NOTAVAIL;
 
-    (void)state;
     assert_int_equal(setenv("FI_BEOWIRE_PEERS", ROOM, 1), 0);
     struct pair *pair = open_pair(&options);
     assert_int_equal(unsetenv("FI_BEOWIRE_PEERS"), 0);
@@ -62,7 +61,7 @@ static void endpoint_forget__clients_that_are_named_and_removed(void **state)
 }
 
 /** One that has gone from the vector is nobody there, and by the same name somebody again. */
-static void endpoint_source__of_one_that_was_removed(void **state)
+TEST(endpoint_source__of_one_that_was_removed)
 {
     const struct pair_options options = {.caps = FI_TAGGED | FI_MSG | FI_SOURCE};
     struct pair *pair = open_pair(&options);
@@ -70,7 +69,6 @@ static void endpoint_source__of_one_that_was_removed(void **state)
     fi_addr_t again = FI_ADDR_NOTAVAIL;
     uint8_t name[FI_NAME_MAX];
 
-    (void)state;
     struct side *server = &pair->sides[0];
     struct side *client = &pair->sides[1];
     assert_int_equal(hear(server, client), address);
@@ -84,12 +82,7 @@ static void endpoint_source__of_one_that_was_removed(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(endpoint_forget__clients_that_are_named_and_removed),
-        cmocka_unit_test(endpoint_source__of_one_that_was_removed),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void wait_for(struct pair *pair, struct fid_poll *set, void **contexts, i
     }
 }
 
-static void fi_poll__names_those_that_have_something(void **state)
+TEST(fi_poll__names_those_that_have_something)
 {
     struct pair *pair = open_pair(&(struct pair_options){.counters = true});
     struct side *receiver = &pair->sides[1];
@@ -31,7 +31,6 @@ static void fi_poll__names_those_that_have_something(void **state)
     void *contexts[4];
     char got = 0;
 
-    (void)state;
     receiver->cq->fid.context = receiver->cq;
     receiver->sent->fid.context = receiver->sent;
     receiver->received->fid.context = receiver->received;
@@ -56,13 +55,12 @@ static void fi_poll__names_those_that_have_something(void **state)
     close_pair(pair);
 }
 
-static void fi_poll_add__and_remove(void **state)
+TEST(fi_poll_add__and_remove)
 {
     struct pair *pair = open_default_pair();
     struct side *side = &pair->sides[0];
     struct fid_poll *set = open_set(side);
 
-    (void)state;
     assert_int_equal(fi_poll_del(set, &side->cq->fid, 0), -FI_EINVAL);
     assert_int_equal(fi_poll_add(set, &side->cq->fid, 1), -FI_EBADFLAGS);
     assert_int_equal(fi_poll_add(set, &side->av->fid, 0), -FI_EINVAL);
@@ -78,7 +76,7 @@ static void fi_poll_add__and_remove(void **state)
 }
 
 /** The set would look at what is no more. */
-static void fi_close__of_what_is_in_a_set(void **state)
+TEST(fi_close__of_what_is_in_a_set)
 {
     struct pair *pair = open_default_pair();
     struct fid_domain *domain = pair->sides[0].domain;
@@ -88,7 +86,6 @@ static void fi_close__of_what_is_in_a_set(void **state)
     struct fid_cq *queue = NULL;
     void *contexts[4];
 
-    (void)state;
     assert_int_equal(fi_cq_open(domain, &of_queue, &queue, NULL), 0);
     assert_int_equal(fi_cntr_open(domain, &of_counter, &counter, NULL), 0);
     struct fid_poll *set = open_set(&pair->sides[0]);
@@ -109,27 +106,19 @@ static void fi_close__of_what_is_in_a_set(void **state)
     close_pair(pair);
 }
 
-static void fi_poll_open__bad_attributes(void **state)
+TEST(fi_poll_open__bad_attributes)
 {
     struct pair *pair = open_default_pair();
     struct fi_poll_attr attributes = {.flags = 1};
     struct fid_poll *set = NULL;
 
-    (void)state;
     assert_int_equal(fi_poll_open(pair->sides[0].domain, &attributes, &set), -FI_EINVAL);
     close_pair(pair);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_poll__names_those_that_have_something),
-        cmocka_unit_test(fi_poll_add__and_remove),
-        cmocka_unit_test(fi_close__of_what_is_in_a_set),
-        cmocka_unit_test(fi_poll_open__bad_attributes),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

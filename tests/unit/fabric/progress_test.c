@@ -74,13 +74,12 @@ static struct fi_cq_tagged_entry completed_asleep(struct pair *pair, unsigned in
     }
 }
 
-static void fi_trywait__wakes_for_all_that_a_message_takes(void **state)
+TEST(fi_trywait__wakes_for_all_that_a_message_takes)
 {
     static const size_t lengths[] = {1, 20000, LONG_BYTES};
     struct pair *pair = open_pair(&sleeping);
     uint8_t *got = calloc(1, LONG_BYTES);
 
-    (void)state;
     assert_non_null(got);
     for (unsigned i = 0; i < 3; i++) {
         uint8_t *data = pattern(lengths[i], i);
@@ -101,7 +100,7 @@ static void fi_trywait__wakes_for_all_that_a_message_takes(void **state)
     free(got);
 }
 
-static void fi_trywait__only_while_there_is_nothing(void **state)
+TEST(fi_trywait__only_while_there_is_nothing)
 {
     struct pair *pair = open_pair(&sleeping);
     struct side *side = &pair->sides[1];
@@ -109,7 +108,6 @@ static void fi_trywait__only_while_there_is_nothing(void **state)
     struct fi_cq_tagged_entry entry;
     char got = 0;
 
-    (void)state;
     sleep_in_the_end(side, &side->cq->fid);
     assert_false(is_readable(&side->cq->fid, 0));
     assert_int_equal(fi_trecv(side->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, &got), 0);
@@ -123,12 +121,11 @@ static void fi_trywait__only_while_there_is_nothing(void **state)
     close_pair(pair);
 }
 
-static void fi_cq_signal__wakes_who_sleeps(void **state)
+TEST(fi_cq_signal__wakes_who_sleeps)
 {
     struct pair *pair = open_pair(&sleeping);
     struct side *side = &pair->sides[1];
 
-    (void)state;
     sleep_in_the_end(side, &side->cq->fid);
     assert_int_equal(fi_cq_signal(side->cq), 0);
     assert_true(is_readable(&side->cq->fid, 0));
@@ -138,13 +135,12 @@ static void fi_cq_signal__wakes_who_sleeps(void **state)
     close_pair(pair);
 }
 
-static void fi_control__what_has_no_descriptor(void **state)
+TEST(fi_control__what_has_no_descriptor)
 {
     struct pair *pair = open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC, .counters = true});
     enum fi_wait_obj object = FI_WAIT_SET;
     int fd = -1;
 
-    (void)state;
     assert_int_equal(fi_control(&pair->sides[0].cq->fid, FI_GETWAITOBJ, &object), 0);
     assert_int_equal(object, FI_WAIT_UNSPEC);
     assert_int_equal(fi_control(&pair->sides[0].cq->fid, FI_GETWAIT, &fd), -FI_ENOSYS);
@@ -153,14 +149,13 @@ static void fi_control__what_has_no_descriptor(void **state)
 }
 
 /** Programs have an epoll descriptor of their own, and there is a bound on how deep they nest. */
-static void descriptor__in_the_user_s_epoll(void **state)
+TEST(descriptor__in_the_user_s_epoll)
 {
     struct pair *pair = open_pair(&sleeping);
     struct side *side = &pair->sides[1];
     struct epoll_event event = {.events = EPOLLIN};
     int all = epoll_create1(EPOLL_CLOEXEC);
 
-    (void)state;
     assert_int_equal(epoll_ctl(all, EPOLL_CTL_ADD, descriptor_of(&side->cq->fid), &event), 0);
     sleep_in_the_end(side, &side->cq->fid);
     assert_int_equal(epoll_wait(all, &event, 1, 0), 0);
@@ -174,13 +169,12 @@ static void descriptor__in_the_user_s_epoll(void **state)
 
 /* ---- others act while one sleeps ------------------------------------------------------------- */
 
-static void asleep__another_s_call_ends_an_operation(void **state)
+TEST(asleep__another_s_call_ends_an_operation)
 {
     struct pair *pair = open_pair(&sleeping);
     struct side *side = &pair->sides[1];
     char got = 0;
 
-    (void)state;
     sleep_in_the_end(side, &side->cq->fid);
     assert_int_equal(fi_trecv(side->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, &got), 0);
     assert_false(is_readable(&side->cq->fid, 0)); /* nothing for it */
@@ -190,14 +184,13 @@ static void asleep__another_s_call_ends_an_operation(void **state)
     close_pair(pair);
 }
 
-static void asleep__another_takes_the_frames(void **state)
+TEST(asleep__another_takes_the_frames)
 {
     struct pair *pair = open_pair(
         &(struct pair_options){.wait = FI_WAIT_FD, .counters = true, .counter_wait = FI_WAIT_FD});
     struct side *side = &pair->sides[1];
     char got = 0;
 
-    (void)state;
     assert_int_equal(fi_trecv(side->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, &got), 0);
     sleep_in_the_end(side, &side->received->fid);
     assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, pair->sides[0].other, 1), 0);
@@ -210,7 +203,7 @@ static void asleep__another_takes_the_frames(void **state)
     close_pair(pair);
 }
 
-static void asleep__at_a_counter(void **state)
+TEST(asleep__at_a_counter)
 {
     struct pair *pair =
         open_pair(&(struct pair_options){.counters = true, .counter_wait = FI_WAIT_FD});
@@ -218,7 +211,6 @@ static void asleep__at_a_counter(void **state)
     char got = 0;
     time_t start = time(NULL);
 
-    (void)state;
     assert_int_equal(fi_trecv(side->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
     assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, pair->sides[0].other, 1), 0);
     while (fi_cntr_read(side->received) < 1) {
@@ -268,7 +260,7 @@ static void await_alone(const struct pair *pair, const void *context)
     assert_ptr_equal(entry.op_context, context);
 }
 
-static void automatic__the_target_calls_nothing(void **state)
+TEST(automatic__the_target_calls_nothing)
 {
     /* With a keeper alone, which comes ten times a second, these take longer than anyone waits. */
     enum { ROUNDS = 400 };
@@ -278,7 +270,6 @@ static void automatic__the_target_calls_nothing(void **state)
     struct fid_mr *region = NULL;
     time_t start = time(NULL);
 
-    (void)state;
     assert_int_equal(fi_mr_reg(pair->sides[1].domain, memory, sizeof memory,
                                FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &region, NULL),
                      0);
@@ -302,7 +293,7 @@ static void automatic__the_target_calls_nothing(void **state)
     close_pair(pair);
 }
 
-static void automatic__the_receiver_of_a_long_message_calls_nothing(void **state)
+TEST(automatic__the_receiver_of_a_long_message_calls_nothing)
 {
     struct pair *pair = open_automatic_pair(FI_WAIT_FD);
     struct side *side = &pair->sides[0];
@@ -311,7 +302,6 @@ static void automatic__the_receiver_of_a_long_message_calls_nothing(void **state
     uint8_t *got = calloc(1, LONG_BYTES);
     struct fi_cq_tagged_entry entry;
 
-    (void)state;
     assert_non_null(got);
     assert_int_equal(fi_trecv(receiver->ep, got, LONG_BYTES, NULL, FI_ADDR_UNSPEC, 7, 0, got), 0);
     sleep_in_the_end(receiver, &receiver->cq->fid);
@@ -359,14 +349,13 @@ static void *answer(void *argument)
     return NULL;
 }
 
-static void automatic__asleep_and_awake_in_turns(void **state)
+TEST(automatic__asleep_and_awake_in_turns)
 {
     struct pair *pair = open_automatic_pair(FI_WAIT_FD);
     struct side *side = &pair->sides[0];
     pthread_t thread;
     void *failure = NULL;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, answer, &pair->sides[1]), 0);
     for (uint32_t i = 0; i < 300; i++) {
         uint32_t got = UINT32_MAX;
@@ -388,21 +377,7 @@ static void automatic__asleep_and_awake_in_turns(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_trywait__wakes_for_all_that_a_message_takes),
-        cmocka_unit_test(fi_trywait__only_while_there_is_nothing),
-        cmocka_unit_test(fi_cq_signal__wakes_who_sleeps),
-        cmocka_unit_test(fi_control__what_has_no_descriptor),
-        cmocka_unit_test(descriptor__in_the_user_s_epoll),
-        cmocka_unit_test(asleep__another_s_call_ends_an_operation),
-        cmocka_unit_test(asleep__another_takes_the_frames),
-        cmocka_unit_test(asleep__at_a_counter),
-        cmocka_unit_test(automatic__the_target_calls_nothing),
-        cmocka_unit_test(automatic__the_receiver_of_a_long_message_calls_nothing),
-        cmocka_unit_test(automatic__asleep_and_awake_in_turns),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -16,12 +16,11 @@ static ssize_t look(const struct side *side, uint64_t flags, void *buffer, size_
     return fi_trecvmsg(side->ep, &message, flags);
 }
 
-static void fi_peek__nothing_there(void **state)
+TEST(fi_peek__nothing_there)
 {
     struct pair *pair = open_default_pair();
     struct fi_context context;
 
-    (void)state;
     assert_int_equal(look(&pair->sides[1], FI_PEEK, NULL, 0, &context), 0);
     struct fi_cq_err_entry error = failed(pair, 1);
     assert_int_equal(error.err, FI_ENOMSG);
@@ -31,7 +30,7 @@ static void fi_peek__nothing_there(void **state)
 }
 
 /** Programs that only expect this hand in what they never set. */
-static void fi_peek__nothing_there_needs_no_buffer_for_a_text(void **state)
+TEST(fi_peek__nothing_there_needs_no_buffer_for_a_text)
 {
     struct pair *pair = open_default_pair();
     struct fi_context context;
@@ -39,7 +38,6 @@ static void fi_peek__nothing_there_needs_no_buffer_for_a_text(void **state)
     struct fi_cq_tagged_entry entry;
     time_t start = time(NULL);
 
-    (void)state;
     memset(&error, 0x5A, sizeof error); /* no such address */
     assert_int_equal(look(&pair->sides[1], FI_PEEK, NULL, 0, &context), 0);
     while (fi_cq_read(pair->sides[1].cq, &entry, 1) != -FI_EAVAIL) {
@@ -51,14 +49,13 @@ static void fi_peek__nothing_there_needs_no_buffer_for_a_text(void **state)
     close_pair(pair);
 }
 
-static void fi_peek__shows_a_message_and_leaves_it(void **state)
+TEST(fi_peek__shows_a_message_and_leaves_it)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     struct fi_context context;
     char got[10];
 
-    (void)state;
     assert_int_equal(fi_tinjectdata(sender->ep, "abc", 3, 44, sender->other, 7), 0);
     let_arrive(pair, 0);
     assert_int_equal(look(&pair->sides[1], FI_PEEK, NULL, 0, &context), 0);
@@ -76,7 +73,7 @@ static void fi_peek__shows_a_message_and_leaves_it(void **state)
     close_pair(pair);
 }
 
-static void fi_claim__only_its_owner_gets_the_message(void **state)
+TEST(fi_claim__only_its_owner_gets_the_message)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
@@ -84,7 +81,6 @@ static void fi_claim__only_its_owner_gets_the_message(void **state)
     struct fi_context context;
     char got[2] = "";
 
-    (void)state;
     assert_int_equal(fi_tinject(sender->ep, "a", 1, sender->other, 7), 0);
     assert_int_equal(fi_tinject(sender->ep, "b", 1, sender->other, 7), 0);
     let_arrive(pair, 0);
@@ -102,7 +98,7 @@ static void fi_claim__only_its_owner_gets_the_message(void **state)
     close_pair(pair);
 }
 
-static void fi_discard__throws_messages_away(void **state)
+TEST(fi_discard__throws_messages_away)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
@@ -110,7 +106,6 @@ static void fi_discard__throws_messages_away(void **state)
     struct fi_context context;
     char got = 0;
 
-    (void)state;
     for (const char *byte = "abc"; *byte != '\0'; byte++) {
         assert_int_equal(fi_tinject(sender->ep, byte, 1, sender->other, 7), 0);
     }
@@ -129,14 +124,13 @@ static void fi_discard__throws_messages_away(void **state)
     close_pair(pair);
 }
 
-static void fi_discard__without_room_loses_nothing(void **state)
+TEST(fi_discard__without_room_loses_nothing)
 {
     struct pair *pair = open_pair_with("FI_BEOWIRE_OPERATIONS", "4");
     const struct side *receiver = &pair->sides[1];
     struct fi_context context;
     char got[5] = "";
 
-    (void)state;
     assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, pair->sides[0].other, 7), 0);
     let_arrive(pair, 0);
     for (unsigned i = 0; i < 4; i++) {
@@ -153,7 +147,7 @@ static void fi_discard__without_room_loses_nothing(void **state)
 }
 
 /** Of two with one context the first has a message already, so it is the other that ends. */
-static void fi_cancel__passes_over_what_comes_already(void **state)
+TEST(fi_cancel__passes_over_what_comes_already)
 {
     struct pair *pair = open_default_pair();
     const struct side *receiver = &pair->sides[1];
@@ -162,7 +156,6 @@ static void fi_cancel__passes_over_what_comes_already(void **state)
     uint8_t *buffer = calloc(1, bytes);
     uint8_t other[1];
 
-    (void)state;
     assert_non_null(buffer);
     let_arrive(pair, 0);
     assert_int_equal(fi_trecv(receiver->ep, buffer, bytes, NULL, FI_ADDR_UNSPEC, 1, 0, buffer), 0);
@@ -179,14 +172,13 @@ static void fi_cancel__passes_over_what_comes_already(void **state)
     free(buffer);
 }
 
-static void fi_trecvmsg__flags_that_mean_nothing(void **state)
+TEST(fi_trecvmsg__flags_that_mean_nothing)
 {
     struct pair *pair = open_default_pair();
     const struct side *receiver = &pair->sides[1];
     struct fi_context context;
     char got = 0;
 
-    (void)state;
     assert_int_equal(look(receiver, FI_CLAIM, &got, 1, NULL), -FI_EINVAL);
     assert_int_equal(look(receiver, FI_DISCARD, &got, 1, &context), -FI_EINVAL);
     assert_int_equal(look(receiver, FI_PEEK | FI_CLAIM | FI_DISCARD, &got, 1, &context),
@@ -197,13 +189,12 @@ static void fi_trecvmsg__flags_that_mean_nothing(void **state)
     close_pair(pair);
 }
 
-static void fi_trecv__message_longer_than_the_buffer(void **state)
+TEST(fi_trecv__message_longer_than_the_buffer)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got[4] = "";
 
-    (void)state;
     assert_int_equal(fi_trecv(pair->sides[1].ep, got, 3, NULL, FI_ADDR_UNSPEC, 7, 0, got), 0);
     assert_int_equal(fi_tinject(sender->ep, "abcdefgh", 8, sender->other, 7), 0);
     struct fi_cq_err_entry error = failed(pair, 1);
@@ -215,7 +206,7 @@ static void fi_trecv__message_longer_than_the_buffer(void **state)
     close_pair(pair);
 }
 
-static void fi_trecv__directed_takes_only_from_its_peer(void **state)
+TEST(fi_trecv__directed_takes_only_from_its_peer)
 {
     struct pair *pair =
         open_pair(&(struct pair_options){.caps = FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE});
@@ -228,7 +219,6 @@ static void fi_trecv__directed_takes_only_from_its_peer(void **state)
     ssize_t count = 0;
     time_t start = time(NULL);
 
-    (void)state;
     open_side(&third, "end0", &(struct pair_options){.caps = FI_TAGGED});
     introduce(receiver, &third);
     assert_int_equal(fi_trecv(receiver->ep, &got, 1, NULL, receiver->other, 7, 0, &third), 0);
@@ -248,20 +238,7 @@ static void fi_trecv__directed_takes_only_from_its_peer(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_peek__nothing_there),
-        cmocka_unit_test(fi_peek__nothing_there_needs_no_buffer_for_a_text),
-        cmocka_unit_test(fi_peek__shows_a_message_and_leaves_it),
-        cmocka_unit_test(fi_claim__only_its_owner_gets_the_message),
-        cmocka_unit_test(fi_discard__throws_messages_away),
-        cmocka_unit_test(fi_discard__without_room_loses_nothing),
-        cmocka_unit_test(fi_cancel__passes_over_what_comes_already),
-        cmocka_unit_test(fi_trecvmsg__flags_that_mean_nothing),
-        cmocka_unit_test(fi_trecv__message_longer_than_the_buffer),
-        cmocka_unit_test(fi_trecv__directed_takes_only_from_its_peer),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -4,14 +4,11 @@
 #include "said.h"
 
 #include "libfabric.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct libfabric libfabric;
 struct fi_provider fabric_provider;
@@ -25,12 +22,11 @@ static int log_enabled(const struct fi_provider *provider, enum fi_log_level lev
     return 0;
 }
 
-static void take__as_many_as_allowed_half_of_them_receives(void **state)
+TEST(take__as_many_as_allowed_half_of_them_receives)
 {
     struct requests requests = {.max = 4};
     struct request *taken[4];
 
-    (void)state;
     taken[0] = requests_take(&requests, REQUEST_RECEIVE);
     taken[1] = requests_take(&requests, REQUEST_MULTI_RECEIVE);
     assert_null(requests_take(&requests, REQUEST_DISCARD));
@@ -46,12 +42,11 @@ static void take__as_many_as_allowed_half_of_them_receives(void **state)
     requests_end(&requests);
 }
 
-static void take__more_than_a_block(void **state)
+TEST(take__more_than_a_block)
 {
     enum { COUNT = 5000 };
     struct requests requests = {.max = UINT64_MAX};
 
-    (void)state;
     for (unsigned i = 0; i < COUNT; i++) {
         struct request *request = requests_take(&requests, REQUEST_SEND);
         assert_non_null(request);
@@ -62,11 +57,10 @@ static void take__more_than_a_block(void **state)
 }
 
 /** What was taken and never given back is not in the way of what is begun afterwards. */
-static void end__is_as_in_the_beginning(void **state)
+TEST(end__is_as_in_the_beginning)
 {
     struct requests requests = {.max = 2};
 
-    (void)state;
     assert_non_null(requests_take(&requests, REQUEST_RECEIVE));
     assert_non_null(requests_take(&requests, REQUEST_SEND));
     requests_end(&requests);
@@ -76,12 +70,11 @@ static void end__is_as_in_the_beginning(void **state)
     requests_end(&requests);
 }
 
-static void take__what_was_given_back_is_clean(void **state)
+TEST(take__what_was_given_back_is_clean)
 {
     struct requests requests = {.max = 2};
     struct request *request = requests_take(&requests, REQUEST_RECEIVE);
 
-    (void)state;
     request->used = 7;
     request->context = &requests;
     request->gathered = calloc(1, sizeof *request->gathered);
@@ -94,13 +87,12 @@ static void take__what_was_given_back_is_clean(void **state)
     requests_end(&requests);
 }
 
-static void take__refused_for_long_is_told(void **state)
+TEST(take__refused_for_long_is_told)
 {
     struct requests requests = {.max = 2};
     struct request *request = requests_take(&requests, REQUEST_SEND);
     char text[SAID_BYTES];
 
-    (void)state;
     (void)requests_take(&requests, REQUEST_SEND);
     said_begin();
     assert_null(requests_take(&requests, REQUEST_SEND));
@@ -122,13 +114,12 @@ static void take__refused_for_long_is_told(void **state)
     requests_end(&requests);
 }
 
-static void oldest_receive__with_a_context_in_order(void **state)
+TEST(oldest_receive__with_a_context_in_order)
 {
     struct requests requests = {.max = 100};
     struct request *taken[4];
     int context;
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         taken[i] = requests_take(&requests, i == 1 ? REQUEST_SEND : REQUEST_RECEIVE);
         taken[i]->context = i == 0 ? NULL : &context;
@@ -143,15 +134,6 @@ static void oldest_receive__with_a_context_in_order(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(take__as_many_as_allowed_half_of_them_receives),
-        cmocka_unit_test(take__more_than_a_block),
-        cmocka_unit_test(end__is_as_in_the_beginning),
-        cmocka_unit_test(take__what_was_given_back_is_clean),
-        cmocka_unit_test(take__refused_for_long_is_told),
-        cmocka_unit_test(oldest_receive__with_a_context_in_order),
-    };
-
     libfabric.log_enabled = log_enabled;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

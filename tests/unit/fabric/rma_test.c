@@ -38,12 +38,11 @@ static void close_remote(struct remote *remote)
 
 static const struct pair_options usual = {.caps = FI_MSG | FI_TAGGED | FI_RMA};
 
-static void fi_write__and_read_of_all_sizes(void **state)
+TEST(fi_write__and_read_of_all_sizes)
 {
     static const size_t sizes[] = {0, 1, 8, 1436, 1437, 16384, 16385, 90000};
     struct remote remote = open_remote(&usual);
 
-    (void)state;
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         uint8_t *data = pattern(sizes[i], i);
         uint8_t *got = calloc(1, sizes[i] + 1);
@@ -63,7 +62,7 @@ static void fi_write__and_read_of_all_sizes(void **state)
     close_remote(&remote);
 }
 
-static void fi_writev__gathers_and_readv_scatters(void **state)
+TEST(fi_writev__gathers_and_readv_scatters)
 {
     struct remote remote = open_remote(&usual);
     char parts[3][5] = {"abc", "", "defg"};
@@ -71,7 +70,6 @@ static void fi_writev__gathers_and_readv_scatters(void **state)
     const struct iovec out[] = {{parts[0], 3}, {parts[1], 0}, {parts[2], 4}};
     const struct iovec in[] = {{got[0], 4}, {got[1], 3}};
 
-    (void)state;
     assert_int_equal(fi_writev(remote.ep, out, NULL, 3, remote.to, 0, KEY, parts), 0);
     assert_ptr_equal(completed(remote.pair, 0).op_context, parts);
     assert_memory_equal(remote.memory, "abcdefg", 8);
@@ -82,7 +80,7 @@ static void fi_writev__gathers_and_readv_scatters(void **state)
     close_remote(&remote);
 }
 
-static void fi_writemsg__in_one_place(void **state)
+TEST(fi_writemsg__in_one_place)
 {
     struct remote remote = open_remote(&usual);
     char data[4] = {'a', 'b', 'c', 'd'};
@@ -95,7 +93,6 @@ static void fi_writemsg__in_one_place(void **state)
                                  .rma_iov_count = 1,
                                  .context = data};
 
-    (void)state;
     assert_int_equal(fi_writemsg(remote.ep, &message, FI_COMPLETION | FI_DELIVERY_COMPLETE), 0);
     assert_ptr_equal(completed(remote.pair, 0).op_context, data);
     assert_memory_equal(remote.memory + 3, "abcd", 5);
@@ -114,7 +111,7 @@ static void fi_writemsg__in_one_place(void **state)
     close_remote(&remote);
 }
 
-static void fi_inject_write__is_not_reported(void **state)
+TEST(fi_inject_write__is_not_reported)
 {
     struct remote remote = open_remote(&usual);
     size_t most = remote.pair->sides[0].info->tx_attr->inject_size;
@@ -122,7 +119,6 @@ static void fi_inject_write__is_not_reported(void **state)
     uint8_t *copy = pattern(most + 1, 1);
     char got = 0;
 
-    (void)state;
     assert_int_equal(fi_inject_write(remote.ep, data, most + 1, remote.to, 0, KEY), -FI_EMSGSIZE);
     assert_int_equal(fi_inject_write(remote.ep, data, most, remote.to, 0, KEY), 0);
     memset(data, 0, most);
@@ -144,12 +140,11 @@ static void fi_inject_write__is_not_reported(void **state)
     close_remote(&remote);
 }
 
-static void fi_writedata__tells_the_target(void **state)
+TEST(fi_writedata__tells_the_target)
 {
     struct remote remote = open_remote(&usual);
     uint8_t *data = pattern(50000, 1);
 
-    (void)state;
     for (size_t bytes = 10; bytes <= 50000; bytes += 49990) {
         assert_int_equal(fi_writedata(remote.ep, data, bytes, NULL, 4711, remote.to, 0, KEY, data),
                          0);
@@ -169,12 +164,11 @@ static void fi_writedata__tells_the_target(void **state)
     close_remote(&remote);
 }
 
-static void fi_write__refused_names_the_peer_and_harms_nothing(void **state)
+TEST(fi_write__refused_names_the_peer_and_harms_nothing)
 {
     struct remote remote = open_remote(&usual);
     char data[8] = "abcdefg";
 
-    (void)state;
     assert_int_equal(fi_write(remote.ep, data, 8, NULL, remote.to, 0, KEY + 1, data), 0);
     struct fi_cq_err_entry error = failed(remote.pair, 0);
     assert_int_equal(error.err, FI_EACCES);
@@ -188,7 +182,7 @@ static void fi_write__refused_names_the_peer_and_harms_nothing(void **state)
     close_remote(&remote);
 }
 
-static void fi_write__selective_completion_and_counters(void **state)
+TEST(fi_write__selective_completion_and_counters)
 {
     struct pair_options options = usual;
     options.cq_flags = FI_SELECTIVE_COMPLETION;
@@ -198,7 +192,6 @@ static void fi_write__selective_completion_and_counters(void **state)
     char data[8] = "abcdefg";
     time_t start = time(NULL);
 
-    (void)state;
     assert_int_equal(fi_write(remote.ep, data, 8, NULL, remote.to, 0, KEY, NULL), 0);
     assert_int_equal(fi_read(remote.ep, data, 8, NULL, remote.to, 8, KEY, NULL), 0);
     assert_int_equal(fi_read(remote.ep, data, 8, NULL, remote.to, 8, KEY + 1, data), 0);
@@ -213,17 +206,7 @@ static void fi_write__selective_completion_and_counters(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_write__and_read_of_all_sizes),
-        cmocka_unit_test(fi_writev__gathers_and_readv_scatters),
-        cmocka_unit_test(fi_writemsg__in_one_place),
-        cmocka_unit_test(fi_inject_write__is_not_reported),
-        cmocka_unit_test(fi_writedata__tells_the_target),
-        cmocka_unit_test(fi_write__refused_names_the_peer_and_harms_nothing),
-        cmocka_unit_test(fi_write__selective_completion_and_counters),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

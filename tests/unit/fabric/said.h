@@ -3,13 +3,11 @@
 #ifndef BEOWIRE_TESTS_FABRIC_SAID_H
 #define BEOWIRE_TESTS_FABRIC_SAID_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit/test.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SAID_BYTES 4096
 

@@ -26,14 +26,13 @@ static void exchange(struct pair *pair, size_t bytes)
     free(got);
 }
 
-static void report__what_was_carried_and_by_which_lanes(void **state)
+TEST(report__what_was_carried_and_by_which_lanes)
 {
     struct pair *pair = open_pair_with("FI_BEOWIRE_REPORT", "1");
     char text[SAID_BYTES];
     char host[65] = "";
     char expected[256];
 
-    (void)state;
     for (unsigned i = 0; i < MESSAGES; i++) {
         exchange(pair, 8);
     }
@@ -68,24 +67,22 @@ static void report__what_was_carried_and_by_which_lanes(void **state)
     assert_int_equal(text[strlen(text) - 1], '\n');
 }
 
-static void report__nothing_of_an_endpoint_beside_that_was_never_used(void **state)
+TEST(report__nothing_of_an_endpoint_beside_that_was_never_used)
 {
     struct pair *pair = open_pair_with("FI_BEOWIRE_REPORT", "1");
     char text[SAID_BYTES];
 
-    (void)state;
     said_begin();
     close_pair(pair); /* the test before has spoken */
     said_end(text);
     assert_string_equal(text, "");
 }
 
-static void report__only_when_asked_for(void **state)
+TEST(report__only_when_asked_for)
 {
     struct pair *pair = open_default_pair();
     char text[SAID_BYTES];
 
-    (void)state;
     exchange(pair, 8);
     said_begin();
     close_pair(pair);
@@ -95,13 +92,7 @@ static void report__only_when_asked_for(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(report__what_was_carried_and_by_which_lanes),
-        cmocka_unit_test(report__nothing_of_an_endpoint_beside_that_was_never_used),
-        cmocka_unit_test(report__only_when_asked_for),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

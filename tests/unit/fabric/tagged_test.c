@@ -37,9 +37,8 @@ static void send_and_receive(size_t bytes, bool unexpected)
     free(got);
 }
 
-static void fi_tsend__of_each_size(void **state)
+TEST(fi_tsend__of_each_size)
 {
-    (void)state;
     send_and_receive(0, false);
     send_and_receive(8, false);
     send_and_receive(1500, false);
@@ -47,19 +46,17 @@ static void fi_tsend__of_each_size(void **state)
     send_and_receive(1000003, false);
 }
 
-static void fi_tsend__short_and_unexpected(void **state)
+TEST(fi_tsend__short_and_unexpected)
 {
-    (void)state;
     send_and_receive(8, true);
 }
 
-static void fi_tsenddata__comes_with_its_data(void **state)
+TEST(fi_tsenddata__comes_with_its_data)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got = 0;
 
-    (void)state;
     assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
     assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
     assert_int_equal(fi_tsenddata(sender->ep, "a", 1, NULL, UINT32_MAX, sender->other, 1, NULL), 0);
@@ -76,7 +73,7 @@ static void fi_tsenddata__comes_with_its_data(void **state)
     close_pair(pair);
 }
 
-static void fi_tsendv__parts_become_one(void **state)
+TEST(fi_tsendv__parts_become_one)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
@@ -85,7 +82,6 @@ static void fi_tsendv__parts_become_one(void **state)
     const struct iovec out[] = {{"abc", 3}, {"", 0}, {"defgh", 5}};
     const struct iovec in[] = {{first, sizeof first}, {second, sizeof second}};
 
-    (void)state;
     assert_int_equal(fi_trecvv(pair->sides[1].ep, in, NULL, 2, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
     assert_int_equal(fi_tsendv(sender->ep, out, NULL, 3, sender->other, 1, NULL), 0);
     assert_int_equal(completed(pair, 1).len, 8);
@@ -97,7 +93,7 @@ static void fi_tsendv__parts_become_one(void **state)
     close_pair(pair);
 }
 
-static void fi_tsendmsg__flags_decide(void **state)
+TEST(fi_tsendmsg__flags_decide)
 {
     struct pair *pair = open_pair(&(struct pair_options){.cq_flags = FI_SELECTIVE_COMPLETION});
     const struct side *sender = &pair->sides[0];
@@ -106,7 +102,6 @@ static void fi_tsendmsg__flags_decide(void **state)
     struct fi_msg_tagged message = {
         .msg_iov = &part, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 4, .context = got};
 
-    (void)state;
     assert_int_equal(fi_trecvmsg(pair->sides[1].ep, &message, FI_COMPLETION), 0);
     part.iov_base = "z";
     message.addr = sender->other;
@@ -123,13 +118,12 @@ static void fi_tsendmsg__flags_decide(void **state)
     close_pair(pair);
 }
 
-static void fi_trecv__takes_only_its_tag(void **state)
+TEST(fi_trecv__takes_only_its_tag)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got[2] = "";
 
-    (void)state;
     assert_int_equal(
         fi_trecv(pair->sides[1].ep, &got[0], 1, NULL, FI_ADDR_UNSPEC, 0x102, 0, &got[0]), 0);
     assert_int_equal(
@@ -151,16 +145,7 @@ static void fi_trecv__takes_only_its_tag(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_tsend__of_each_size),
-        cmocka_unit_test(fi_tsend__short_and_unexpected),
-        cmocka_unit_test(fi_tsenddata__comes_with_its_data),
-        cmocka_unit_test(fi_tsendv__parts_become_one),
-        cmocka_unit_test(fi_tsendmsg__flags_decide),
-        cmocka_unit_test(fi_trecv__takes_only_its_tag),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -7,14 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void fi_tinject__before_there_is_a_connection(void **state)
+TEST(fi_tinject__before_there_is_a_connection)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char buffer[8] = "first";
     char got[8] = "";
 
-    (void)state;
     assert_int_equal(fi_tinject(sender->ep, buffer, sizeof buffer, sender->other, 1), 0);
     memset(buffer, 'x', sizeof buffer); /* it is ours again */
     assert_int_equal(fi_trecv(pair->sides[1].ep, got, sizeof got, NULL, FI_ADDR_UNSPEC, 1, 0, NULL),
@@ -24,7 +23,7 @@ static void fi_tinject__before_there_is_a_connection(void **state)
     close_pair(pair);
 }
 
-static void fi_tinject__as_long_as_promised(void **state)
+TEST(fi_tinject__as_long_as_promised)
 {
     struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
@@ -32,7 +31,6 @@ static void fi_tinject__as_long_as_promised(void **state)
     uint8_t *data = pattern(most + 1, 3);
     uint8_t *got = calloc(1, most);
 
-    (void)state;
     assert_non_null(got);
     assert_int_equal(fi_trecv(pair->sides[1].ep, got, most, NULL, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
     assert_int_equal(fi_tinject(sender->ep, data, most, sender->other, 1), 0);
@@ -44,7 +42,7 @@ static void fi_tinject__as_long_as_promised(void **state)
     free(got);
 }
 
-static void fi_tsend__keeps_the_order_whatever_the_length(void **state)
+TEST(fi_tsend__keeps_the_order_whatever_the_length)
 {
     enum { MESSAGES = 60 };
     struct pair *pair = open_default_pair();
@@ -53,7 +51,6 @@ static void fi_tsend__keeps_the_order_whatever_the_length(void **state)
     uint8_t *data = pattern(100000, 5);
     uint8_t *got = calloc(1, 100000);
 
-    (void)state;
     assert_non_null(got);
     for (unsigned i = 0; i < MESSAGES; i++) {
         assert_int_equal(fi_tsend(sender->ep, data, lengths[i % 6], NULL, sender->other, 1, NULL),
@@ -73,7 +70,7 @@ static void fi_tsend__keeps_the_order_whatever_the_length(void **state)
     free(got);
 }
 
-static void fi_tsend__more_than_fit_are_refused_not_lost(void **state)
+TEST(fi_tsend__more_than_fit_are_refused_not_lost)
 {
     assert_int_equal(setenv("FI_BEOWIRE_OPERATIONS", "4", 1), 0);
     struct pair *pair = open_default_pair();
@@ -82,7 +79,6 @@ static void fi_tsend__more_than_fit_are_refused_not_lost(void **state)
     uint8_t *got = calloc(1, 100000);
     unsigned posted = 0;
 
-    (void)state;
     assert_non_null(got);
     while (fi_tsend(sender->ep, data, 100000, NULL, sender->other, 1, NULL) == 0) {
         posted++;
@@ -101,11 +97,10 @@ static void fi_tsend__more_than_fit_are_refused_not_lost(void **state)
     assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
 }
 
-static void fi_tsend__to_nobody(void **state)
+TEST(fi_tsend__to_nobody)
 {
     struct pair *pair = open_default_pair();
 
-    (void)state;
     assert_int_equal(fi_tsend(pair->sides[0].ep, "a", 1, NULL, 99, 1, NULL), -FI_EINVAL);
     assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, FI_ADDR_UNSPEC, 1), -FI_EINVAL);
     close_pair(pair);
@@ -113,7 +108,7 @@ static void fi_tsend__to_nobody(void **state)
 
 /** A peer that closes with our message unmatched: the operation ends, with an error that names it.
  */
-static void fi_tsend__to_a_peer_that_leaves(void **state)
+TEST(fi_tsend__to_a_peer_that_leaves)
 {
     struct pair *pair = open_default_pair();
     struct side *sender = &pair->sides[0];
@@ -123,7 +118,6 @@ static void fi_tsend__to_a_peer_that_leaves(void **state)
     ssize_t count = 0;
     time_t start = time(NULL);
 
-    (void)state;
     let_arrive(pair, 0);
     assert_int_equal(fi_tsend(sender->ep, data, 1000000, NULL, sender->other, 1, data), 0);
     close_side(&pair->sides[1]);
@@ -271,23 +265,20 @@ static void check_waits_for_the_peer(uint64_t flags, bool flag_of_call, const ch
     assert_int_equal(unsetenv("FI_BEOWIRE_LANES"), 0);
 }
 
-static void fi_tsendmsg__delivery_complete(void **state)
+TEST(fi_tsendmsg__delivery_complete)
 {
-    (void)state;
     check_waits_for_the_peer(FI_DELIVERY_COMPLETE, true, "packet");
     check_waits_for_the_peer(FI_DELIVERY_COMPLETE, true, "shm");
 }
 
-static void fi_tsendmsg__transmit_complete(void **state)
+TEST(fi_tsendmsg__transmit_complete)
 {
-    (void)state;
     check_waits_for_the_peer(FI_TRANSMIT_COMPLETE, true, "udp");
     check_waits_for_the_peer(FI_TRANSMIT_COMPLETE | FI_INJECT, true, "packet,tso,udp");
 }
 
-static void fi_tsend__delivery_complete_by_default(void **state)
+TEST(fi_tsend__delivery_complete_by_default)
 {
-    (void)state;
     check_waits_for_the_peer(FI_DELIVERY_COMPLETE | FI_COMPLETION, false, "packet");
     check_waits_for_the_peer(FI_TRANSMIT_COMPLETE, false, "shm");
 }
@@ -304,7 +295,7 @@ static void check_waits_for_receive(struct pair *pair)
     }
 }
 
-static void fi_tsendmsg__match_complete(void **state)
+TEST(fi_tsendmsg__match_complete)
 {
     struct pair *pair = open_default_pair();
     const uint64_t flags = FI_COMPLETION | FI_MATCH_COMPLETE;
@@ -313,7 +304,6 @@ static void fi_tsendmsg__match_complete(void **state)
     uint8_t *data = pattern(300000, 1);
     uint8_t *got = calloc(1, 300000);
 
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         for (unsigned j = 0; j < (i < 4 ? 3 : 2); j++) {
             send_with(&pair->sides[0], true, all[j], data, sizes[i]);
@@ -331,13 +321,12 @@ static void fi_tsendmsg__match_complete(void **state)
 }
 
 /** Who throws a message away has matched it. */
-static void fi_tsend__match_of_what_is_thrown_away(void **state)
+TEST(fi_tsend__match_of_what_is_thrown_away)
 {
     struct pair *pair = open_pair(&(struct pair_options){.tx_flags = FI_MATCH_COMPLETE});
     struct fi_context context;
     struct fi_msg_tagged message = {.addr = FI_ADDR_UNSPEC, .tag = 1, .context = &context};
 
-    (void)state;
     send_with(&pair->sides[0], false, 0, "x", 1);
     check_waits_for_receive(pair);
     assert_int_equal(fi_trecvmsg(pair->sides[1].ep, &message, FI_PEEK | FI_DISCARD), 0);
@@ -346,13 +335,12 @@ static void fi_tsend__match_of_what_is_thrown_away(void **state)
     close_pair(pair);
 }
 
-static void fi_tsend__delivery_to_a_peer_that_dies(void **state)
+TEST(fi_tsend__delivery_to_a_peer_that_dies)
 {
     const struct pair_options options = {.tx_flags = FI_DELIVERY_COMPLETE, .counters = true};
     const size_t sizes[] = {8, 4000, 30000};
     uint8_t *data = pattern(30000, 1);
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct remote_peer peer;
         struct fi_cq_err_entry error = {0};
@@ -379,22 +367,7 @@ static void fi_tsend__delivery_to_a_peer_that_dies(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fi_tinject__before_there_is_a_connection),
-        cmocka_unit_test(fi_tinject__as_long_as_promised),
-        cmocka_unit_test(fi_tsend__keeps_the_order_whatever_the_length),
-        cmocka_unit_test(fi_tsend__more_than_fit_are_refused_not_lost),
-        cmocka_unit_test(fi_tsend__to_nobody),
-        cmocka_unit_test(fi_tsend__to_a_peer_that_leaves),
-        cmocka_unit_test(fi_tsendmsg__delivery_complete),
-        cmocka_unit_test(fi_tsendmsg__match_complete),
-        cmocka_unit_test(fi_tsend__match_of_what_is_thrown_away),
-        cmocka_unit_test(fi_tsendmsg__transmit_complete),
-        cmocka_unit_test(fi_tsend__delivery_complete_by_default),
-        cmocka_unit_test(fi_tsend__delivery_to_a_peer_that_dies),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit/test.h"
 #include "wait.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/fi_errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bool is_readable(int fd)
 {
@@ -22,7 +19,7 @@ static bool is_readable(int fd)
     return poll(&readable, 1, 0) == 1;
 }
 
-static void wait_open__each_kind(void **state)
+TEST(wait_open__each_kind)
 {
     const enum fi_wait_obj without[] = {FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_YIELD};
     const enum fi_wait_obj refused[] = {FI_WAIT_SET, FI_WAIT_MUTEX_COND, FI_WAIT_POLLFD};
@@ -30,7 +27,6 @@ static void wait_open__each_kind(void **state)
     enum fi_wait_obj object = FI_WAIT_SET;
     int fd = -1;
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(wait_open(&wait, without[i]), 0);
         assert_int_equal(wait_control(&wait, FI_GETWAITOBJ, &object), 0);
@@ -52,11 +48,10 @@ static void wait_open__each_kind(void **state)
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-static void wait_ring__until_it_is_quietened(void **state)
+TEST(wait_ring__until_it_is_quietened)
 {
     struct wait wait;
 
-    (void)state;
     assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
     for (int i = 0; i < 2; i++) {
         assert_false(wait_quieten(&wait));
@@ -79,12 +74,11 @@ static void *ring_often(void *argument)
     return NULL;
 }
 
-static void wait_quieten__leaves_no_bell_that_nobody_quietens(void **state)
+TEST(wait_quieten__leaves_no_bell_that_nobody_quietens)
 {
     struct wait wait;
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
     assert_int_equal(pthread_create(&thread, NULL, ring_often, &wait), 0);
     for (int i = 0; i < 20000; i++) {
@@ -96,12 +90,11 @@ static void wait_quieten__leaves_no_bell_that_nobody_quietens(void **state)
     wait_close(&wait);
 }
 
-static void wait_add__and_remove(void **state)
+TEST(wait_add__and_remove)
 {
     int other = eventfd(1, EFD_CLOEXEC);
     struct wait wait;
 
-    (void)state;
     assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
     assert_int_equal(wait_add(&wait, other), 0);
     assert_int_equal(wait_add(&wait, other), 0);
@@ -119,13 +112,12 @@ static void wait_add__and_remove(void **state)
 }
 
 /** What a child that fork() has made closes, the parent may be asleep on. */
-static void wait_remove__in_a_child_the_parent_goes_on(void **state)
+TEST(wait_remove__in_a_child_the_parent_goes_on)
 {
     int other = eventfd(1, EFD_CLOEXEC);
     struct wait wait;
     int status = -1;
 
-    (void)state;
     assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
     assert_int_equal(wait_add(&wait, other), 0);
     pid_t child = fork();
@@ -149,17 +141,4 @@ static void wait_remove__in_a_child_the_parent_goes_on(void **state)
     assert_true(is_readable(wait.bell));
     wait_close(&wait);
     assert_int_equal(close(other), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wait_open__each_kind),
-        cmocka_unit_test(wait_ring__until_it_is_quietened),
-        cmocka_unit_test(wait_quieten__leaves_no_bell_that_nobody_quietens),
-        cmocka_unit_test(wait_add__and_remove),
-        cmocka_unit_test(wait_remove__in_a_child_the_parent_goes_on),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "frame_queue.h"
+#include "unit/test.h"
 
 enum { CAPACITY = 256, HEADER = 16 };
 
@@ -26,6 +23,8 @@ static int close_queue(void **state)
     frame_queue_close(&queue);
     return 0;
 }
+
+#define FIXTURE_TEST(name) TEST_AROUND(name, open_queue, close_queue)
 
 /* Queues a frame whose bytes are all `mark`. */
 static bool put(size_t length, uint8_t mark)
@@ -60,17 +59,15 @@ static void expect_empty(void)
     assert_false(frame_queue_next(&queue, &cursor, &frame));
 }
 
-static void frame_queue_open__refuses_odd_capacity(void **state)
+TEST(frame_queue_open__refuses_odd_capacity)
 {
-    (void)state;
     struct frame_queue other;
     assert_int_equal(frame_queue_open(&other, 0), -EINVAL);
     assert_int_equal(frame_queue_open(&other, 100), -EINVAL);
 }
 
-static void frame_queue_next__first_in_first_out(void **state)
+FIXTURE_TEST(frame_queue_next__first_in_first_out)
 {
-    (void)state;
     expect_empty();
     assert_true(put(60, 1));
     assert_true(put(1, 2));
@@ -81,9 +78,8 @@ static void frame_queue_next__first_in_first_out(void **state)
     expect_empty();
 }
 
-static void frame_queue_next__looks_without_taking(void **state)
+FIXTURE_TEST(frame_queue_next__looks_without_taking)
 {
-    (void)state;
     struct queued_frame frame;
     assert_true(put(10, 1));
     assert_true(put(10, 2));
@@ -95,9 +91,8 @@ static void frame_queue_next__looks_without_taking(void **state)
     expect(10, 2);
 }
 
-static void frame_queue_reserve__is_not_a_frame_until_committed(void **state)
+FIXTURE_TEST(frame_queue_reserve__is_not_a_frame_until_committed)
 {
-    (void)state;
     assert_non_null(frame_queue_reserve(&queue, 50));
     expect_empty();
     assert_true(put(20, 1));
@@ -105,9 +100,8 @@ static void frame_queue_reserve__is_not_a_frame_until_committed(void **state)
     expect_empty();
 }
 
-static void frame_queue_reserve__refuses_when_full(void **state)
+FIXTURE_TEST(frame_queue_reserve__refuses_when_full)
 {
-    (void)state;
     assert_null(frame_queue_reserve(&queue, CAPACITY - HEADER + 1));
     assert_true(put(CAPACITY - HEADER, 1));
     assert_null(frame_queue_reserve(&queue, 0));
@@ -116,9 +110,8 @@ static void frame_queue_reserve__refuses_when_full(void **state)
     expect(CAPACITY - HEADER, 2);
 }
 
-static void frame_queue_reserve__keeps_a_frame_in_one_piece(void **state)
+FIXTURE_TEST(frame_queue_reserve__keeps_a_frame_in_one_piece)
 {
-    (void)state;
     assert_true(put(112, 1));
     assert_true(put(80, 2)); /* 32 bytes are left at the end */
     expect(112, 1);          /* and 128 at the start */
@@ -129,9 +122,8 @@ static void frame_queue_reserve__keeps_a_frame_in_one_piece(void **state)
     expect_empty();
 }
 
-static void frame_queue__many_rounds_of_all_sizes(void **state)
+FIXTURE_TEST(frame_queue__many_rounds_of_all_sizes)
 {
-    (void)state;
     size_t sizes[8] = {0};
     unsigned int first = 0;
     unsigned int count = 0;
@@ -146,24 +138,4 @@ static void frame_queue__many_rounds_of_all_sizes(void **state)
         sizes[(first + count) % 8U] = size;
         count++;
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frame_queue_open__refuses_odd_capacity),
-        cmocka_unit_test_setup_teardown(frame_queue_next__first_in_first_out, open_queue,
-                                        close_queue),
-        cmocka_unit_test_setup_teardown(frame_queue_next__looks_without_taking, open_queue,
-                                        close_queue),
-        cmocka_unit_test_setup_teardown(frame_queue_reserve__is_not_a_frame_until_committed,
-                                        open_queue, close_queue),
-        cmocka_unit_test_setup_teardown(frame_queue_reserve__refuses_when_full, open_queue,
-                                        close_queue),
-        cmocka_unit_test_setup_teardown(frame_queue_reserve__keeps_a_frame_in_one_piece, open_queue,
-                                        close_queue),
-        cmocka_unit_test_setup_teardown(frame_queue__many_rounds_of_all_sizes, open_queue,
-                                        close_queue),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

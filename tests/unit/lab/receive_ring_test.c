@@ -6,16 +6,13 @@
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <setjmp.h>
 #include <stdalign.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "receive_ring.h"
+#include "unit/test.h"
 
 /* Blocks that are larger than their two slots: a slot never spans blocks. */
 enum { SLOT = 256, BLOCK = 640, SLOTS_PER_BLOCK = 2, SLOTS = 4, FRAME_AT = 96 };
@@ -57,16 +54,14 @@ static struct tpacket2_hdr *arrive(size_t slot, const void *frame, uint32_t leng
 
 static const uint8_t untagged[16] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 0x88, 0xb5, 9, 9};
 
-static void receive_ring_peek__nothing_there(void **state)
+TEST_AROUND(receive_ring_peek__nothing_there, make_ring, NULL)
 {
-    (void)state;
     struct received_frame frame;
     assert_false(receive_ring_peek(&ring, &frame));
 }
 
-static void receive_ring_peek__the_frame_and_its_time(void **state)
+TEST_AROUND(receive_ring_peek__the_frame_and_its_time, make_ring, NULL)
 {
-    (void)state;
     struct received_frame frame;
     (void)arrive(0, untagged, sizeof untagged);
     assert_true(receive_ring_peek(&ring, &frame));
@@ -77,18 +72,16 @@ static void receive_ring_peek__the_frame_and_its_time(void **state)
     assert_false(frame.tagged);
 }
 
-static void receive_ring_peek__a_frame_that_was_cut_off(void **state)
+TEST_AROUND(receive_ring_peek__a_frame_that_was_cut_off, make_ring, NULL)
 {
-    (void)state;
     struct received_frame frame;
     arrive(0, untagged, sizeof untagged)->tp_len = 9000;
     assert_true(receive_ring_peek(&ring, &frame));
     assert_false(frame.whole);
 }
 
-static void receive_ring_release__goes_round_all_blocks(void **state)
+TEST_AROUND(receive_ring_release__goes_round_all_blocks, make_ring, NULL)
 {
-    (void)state;
     struct received_frame frame;
     for (unsigned int round = 0; round < 3 * SLOTS; round++) {
         const uint8_t bytes[14] = {(uint8_t)round};
@@ -101,9 +94,8 @@ static void receive_ring_release__goes_round_all_blocks(void **state)
     }
 }
 
-static void received_frame_copy__without_a_tag(void **state)
+TEST_AROUND(received_frame_copy__without_a_tag, make_ring, NULL)
 {
-    (void)state;
     uint8_t wire[32];
     const struct received_frame frame = {.bytes = untagged, .length_bytes = sizeof untagged};
     assert_int_equal(received_frame_wire_bytes(&frame), sizeof untagged);
@@ -111,9 +103,8 @@ static void received_frame_copy__without_a_tag(void **state)
     assert_memory_equal(wire, untagged, sizeof untagged);
 }
 
-static void received_frame_copy__puts_the_tag_back(void **state)
+TEST_AROUND(received_frame_copy__puts_the_tag_back, make_ring, NULL)
 {
-    (void)state;
     uint8_t wire[32];
     struct received_frame frame;
     struct tpacket2_hdr *header = arrive(0, untagged, sizeof untagged);
@@ -128,25 +119,10 @@ static void received_frame_copy__puts_the_tag_back(void **state)
     assert_memory_equal(wire, expected, sizeof expected);
 }
 
-static void receive_ring_open__refuses_what_no_slot_holds(void **state)
+TEST(receive_ring_open__refuses_what_no_slot_holds)
 {
-    (void)state;
     struct receive_ring other;
     const int error = receive_ring_open(&other, "lo", (size_t)1 << 20);
     /* Without the privilege to open such a socket that comes first. */
     assert_true(error == -EMSGSIZE || error == -EPERM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(receive_ring_peek__nothing_there, make_ring),
-        cmocka_unit_test_setup(receive_ring_peek__the_frame_and_its_time, make_ring),
-        cmocka_unit_test_setup(receive_ring_peek__a_frame_that_was_cut_off, make_ring),
-        cmocka_unit_test_setup(receive_ring_release__goes_round_all_blocks, make_ring),
-        cmocka_unit_test_setup(received_frame_copy__without_a_tag, make_ring),
-        cmocka_unit_test_setup(received_frame_copy__puts_the_tag_back, make_ring),
-        cmocka_unit_test(receive_ring_open__refuses_what_no_slot_holds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pvm/keep.h"
+#include "unit/test.h"
 
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LONG ((size_t)1 << 20)
 #define BEYOND ((size_t)1 << 62) /* no machine has so much */
@@ -20,13 +17,12 @@ const char *__asan_default_options(void)
     return "allocator_may_return_null=1";
 }
 
-static void keep_take__the_newest_that_fits(void **state)
+TEST(keep_take__the_newest_that_fits)
 {
     struct keep keep = {0};
     void *one = keep_take(&keep, LONG);
     void *other = keep_take(&keep, LONG);
 
-    (void)state;
     assert_non_null(one);
     assert_non_null(other);
     keep_give(&keep, one);
@@ -42,11 +38,10 @@ static void keep_take__the_newest_that_fits(void **state)
     free(other);
 }
 
-static void keep_take__none_that_is_too_short_or_far_too_long(void **state)
+TEST(keep_take__none_that_is_too_short_or_far_too_long)
 {
     struct keep keep = {0};
 
-    (void)state;
     keep_give(&keep, malloc(LONG));
     void *longer = keep_take(&keep, 2 * LONG);
     void *shorter = keep_take(&keep, LONG / 4);
@@ -59,12 +54,11 @@ static void keep_take__none_that_is_too_short_or_far_too_long(void **state)
     assert_int_equal(keep.count, 0);
 }
 
-static void keep_give__the_oldest_make_room(void **state)
+TEST(keep_give__the_oldest_make_room)
 {
     struct keep keep = {0};
     void *last = NULL;
 
-    (void)state;
     for (size_t i = 0; i < KEEP_BLOCKS + 3; i++) {
         last = malloc(KEEP_BYTES_MIN);
         keep_give(&keep, last);
@@ -78,11 +72,10 @@ static void keep_give__the_oldest_make_room(void **state)
     assert_int_equal(keep.bytes, 0);
 }
 
-static void keep_give__short_and_very_long_ones_are_freed(void **state)
+TEST(keep_give__short_and_very_long_ones_are_freed)
 {
     struct keep keep = {0};
 
-    (void)state;
     keep_give(&keep, NULL);
     keep_give(&keep, malloc(100));
     keep_give(&keep, malloc(KEEP_BYTES_MAX + 1));
@@ -92,25 +85,11 @@ static void keep_give__short_and_very_long_ones_are_freed(void **state)
     free(block);
 }
 
-static void keep_take__no_memory__what_is_kept_is_freed(void **state)
+TEST(keep_take__no_memory__what_is_kept_is_freed)
 {
     struct keep keep = {0};
 
-    (void)state;
     keep_give(&keep, malloc(LONG));
     assert_null(keep_take(&keep, BEYOND));
     assert_int_equal(keep.count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keep_take__the_newest_that_fits),
-        cmocka_unit_test(keep_take__none_that_is_too_short_or_far_too_long),
-        cmocka_unit_test(keep_give__the_oldest_make_room),
-        cmocka_unit_test(keep_give__short_and_very_long_ones_are_freed),
-        cmocka_unit_test(keep_take__no_memory__what_is_kept_is_freed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

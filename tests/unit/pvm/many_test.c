@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pvm/many.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 #define OWN 7
 
@@ -25,11 +22,10 @@ static int send_one(void *context, int task)
     return task == sent->failing || task == 100 ? -task : task % 2 == 1 ? MANY_STOCK : 0;
 }
 
-static void many_sort__each_once_and_not_the_sender(void **state)
+TEST(many_sort__each_once_and_not_the_sender)
 {
     int tasks[] = {9, OWN, 3, 9, 3, OWN, 3};
 
-    (void)state;
     assert_int_equal(many_sort(tasks, 7, OWN), 2);
     assert_int_equal(tasks[0], 3);
     assert_int_equal(tasks[1], 9);
@@ -39,13 +35,12 @@ static void many_sort__each_once_and_not_the_sender(void **state)
     assert_int_equal(many_sort(tasks, 0, 9), 0);
 }
 
-static void many_send__leaves_those_of_the_stock_library(void **state)
+TEST(many_send__leaves_those_of_the_stock_library)
 {
     int tasks[] = {1, 2, 3, 4};
     struct sent sent = {.failing = 0};
     int error = 0;
 
-    (void)state;
     assert_int_equal(many_send(tasks, 4, send_one, &sent, &error), 2);
     assert_int_equal(error, 0);
     assert_int_equal(sent.count, 4);
@@ -53,13 +48,12 @@ static void many_send__leaves_those_of_the_stock_library(void **state)
     assert_int_equal(tasks[1], 3);
 }
 
-static void many_send__one_fails_and_all_others_are_sent_to(void **state)
+TEST(many_send__one_fails_and_all_others_are_sent_to)
 {
     int tasks[] = {1, 2, 3, 4, 5, 100};
     struct sent sent = {.failing = 2};
     int error = 0;
 
-    (void)state;
     assert_int_equal(many_send(tasks, 6, send_one, &sent, &error), 3);
     assert_int_equal(error, -2); /* the first one */
     assert_int_equal(sent.count, 6);
@@ -67,15 +61,4 @@ static void many_send__one_fails_and_all_others_are_sent_to(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(tasks[i], 2 * i + 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_sort__each_once_and_not_the_sender),
-        cmocka_unit_test(many_send__leaves_those_of_the_stock_library),
-        cmocka_unit_test(many_send__one_fails_and_all_others_are_sent_to),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

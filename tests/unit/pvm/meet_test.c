@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Marks, for which there is memory or not. All but the tables is made up. */
 #include "pvm/meet.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MARK_BYTES (8 + BEOWIRE_ADDRESS_BYTES)
 #define TASK 0x40001
@@ -145,20 +142,18 @@ static void assert_marked(struct port *port, uint32_t mark)
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-static void meet_marked__names_the_peer(void **state)
+TEST_AROUND(meet_marked__names_the_peer, begin, NULL)
 {
     struct port port = {0};
 
-    (void)state;
     receive_mark(&port, 1);
     assert_marked(&port, 1);
     assert_int_equal(freed, 1);
     table_clear(&port.table);
 }
 
-static void meet_marked__no_memory_for_the_task_or_the_peer(void **state)
+TEST_AROUND(meet_marked__no_memory_for_the_task_or_the_peer, begin, NULL)
 {
-    (void)state;
     for (unsigned there = 0; there < 2; there++) {
         struct port port = {0};
         begin(NULL);
@@ -176,11 +171,10 @@ static void meet_marked__no_memory_for_the_task_or_the_peer(void **state)
     }
 }
 
-static void meet_marked__a_later_mark_brings_the_kept_one(void **state)
+TEST_AROUND(meet_marked__a_later_mark_brings_the_kept_one, begin, NULL)
 {
     struct port port = {0};
 
-    (void)state;
     added = -ENOMEM;
     receive_mark(&port, 1);
     assert_non_null(port.marks);
@@ -191,12 +185,11 @@ static void meet_marked__a_later_mark_brings_the_kept_one(void **state)
     table_clear(&port.table);
 }
 
-static void meet_marked__what_names_nobody_is_not_kept(void **state)
+TEST_AROUND(meet_marked__what_names_nobody_is_not_kept, begin, NULL)
 {
     static const int reasons[] = {-EINVAL, -EHOSTUNREACH, -ENOSPC};
     struct port port = {0};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         added = reasons[i];
         receive_mark(&port, 1);
@@ -204,16 +197,4 @@ static void meet_marked__what_names_nobody_is_not_kept(void **state)
         assert_int_equal(freed, i + 1);
     }
     table_clear(&port.table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(meet_marked__names_the_peer, begin),
-        cmocka_unit_test_setup(meet_marked__no_memory_for_the_task_or_the_peer, begin),
-        cmocka_unit_test_setup(meet_marked__a_later_mark_brings_the_kept_one, begin),
-        cmocka_unit_test_setup(meet_marked__what_names_nobody_is_not_kept, begin),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pvm/order.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
-
-static void arrivals_take__is_in_order_of_arrival(void **state)
+TEST(arrivals_take__is_in_order_of_arrival)
 {
     struct arrivals arrivals = {0};
     struct source source = {0};
     struct arrival all[3] = {{0}};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         all[i] = (struct arrival){.source = &source, .complete = true};
         arrivals_add(&arrivals, &all[i]);
@@ -26,7 +22,7 @@ static void arrivals_take__is_in_order_of_arrival(void **state)
     assert_ptr_equal(arrivals_take(&arrivals), &all[0]);
 }
 
-static void arrivals_take__a_long_one_holds_back_its_own_source_alone(void **state)
+TEST(arrivals_take__a_long_one_holds_back_its_own_source_alone)
 {
     struct arrivals arrivals = {0};
     struct source slow = {0};
@@ -35,7 +31,6 @@ static void arrivals_take__a_long_one_holds_back_its_own_source_alone(void **sta
     struct arrival behind = {.source = &slow, .complete = true};
     struct arrival other = {.source = &quick, .complete = true};
 
-    (void)state;
     arrivals_add(&arrivals, &part);
     arrivals_add(&arrivals, &behind);
     arrivals_add(&arrivals, &other);
@@ -47,14 +42,13 @@ static void arrivals_take__a_long_one_holds_back_its_own_source_alone(void **sta
     assert_null(arrivals_take(&arrivals));
 }
 
-static void arrivals_take__waits_for_the_mark_that_was_sent_before(void **state)
+TEST(arrivals_take__waits_for_the_mark_that_was_sent_before)
 {
     struct arrivals arrivals = {0};
     struct source source = {0};
     struct arrival first = {.source = &source, .mark = 1, .complete = true};
     struct arrival second = {.source = &source, .mark = 2, .complete = true};
 
-    (void)state;
     arrivals_add(&arrivals, &first);
     arrivals_add(&arrivals, &second);
     assert_null(arrivals_take(&arrivals));
@@ -65,29 +59,16 @@ static void arrivals_take__waits_for_the_mark_that_was_sent_before(void **state)
     assert_ptr_equal(arrivals_take(&arrivals), &second);
 }
 
-static void arrivals_drop__takes_all(void **state)
+TEST(arrivals_drop__takes_all)
 {
     struct arrivals arrivals = {0};
     struct source source = {0};
     struct arrival part = {.source = &source};
     struct arrival whole = {.source = &source, .complete = true};
 
-    (void)state;
     arrivals_add(&arrivals, &part);
     arrivals_add(&arrivals, &whole);
     assert_ptr_equal(arrivals_drop(&arrivals), &part);
     assert_ptr_equal(arrivals_drop(&arrivals), &whole);
     assert_null(arrivals_drop(&arrivals));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrivals_take__is_in_order_of_arrival),
-        cmocka_unit_test(arrivals_take__a_long_one_holds_back_its_own_source_alone),
-        cmocka_unit_test(arrivals_take__waits_for_the_mark_that_was_sent_before),
-        cmocka_unit_test(arrivals_drop__takes_all),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pvm/table.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 static void count(struct task *task, void *context)
 {
@@ -13,14 +10,13 @@ static void count(struct task *task, void *context)
     ++*(int *)context;
 }
 
-static void table_task__is_the_same_again(void **state)
+TEST(table_task__is_the_same_again)
 {
     enum { TASKS = 2000 };
     static struct task *found[TASKS];
     struct table table = {0};
     int visited = 0;
 
-    (void)state;
     for (int i = 0; i < TASKS; i++) {
         found[i] = table_task(&table, 0x40000 + i);
         assert_non_null(found[i]);
@@ -38,26 +34,24 @@ static void table_task__is_the_same_again(void **state)
     assert_int_equal(visited, 0);
 }
 
-static void table_peer__is_the_same_again(void **state)
+TEST(table_peer__is_the_same_again)
 {
     struct table table = {0};
     struct peer *one = table_peer(&table, 7);
     struct peer *other = table_peer(&table, 7 + (1u << 17));
 
-    (void)state;
     assert_ptr_not_equal(one, other);
     assert_ptr_equal(table_peer(&table, 7), one);
     assert_int_equal(one->task, 0);
     table_clear(&table);
 }
 
-static void task_is_to_be_asked__ever_more_seldom(void **state)
+TEST(task_is_to_be_asked__ever_more_seldom)
 {
     struct task task = {0};
     uint64_t now_ns = 1000;
     uint64_t gap_ns = 0;
 
-    (void)state;
     assert_true(task_is_to_be_asked(&task, now_ns));
     for (int i = 0; i < 20; i++) {
         task_is_stock(&task, now_ns);
@@ -72,25 +66,12 @@ static void task_is_to_be_asked__ever_more_seldom(void **state)
     assert_int_equal(gap_ns, 2000000000);
 }
 
-static void task_is_to_be_asked__not_once_it_has_an_address(void **state)
+TEST(task_is_to_be_asked__not_once_it_has_an_address)
 {
     const enum task_state states[] = {TASK_REACHING, TASK_OPEN, TASK_GONE, TASK_FAILED};
 
-    (void)state;
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         const struct task task = {.state = states[i]};
         assert_false(task_is_to_be_asked(&task, UINT64_MAX));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_task__is_the_same_again),
-        cmocka_unit_test(table_peer__is_the_same_again),
-        cmocka_unit_test(task_is_to_be_asked__ever_more_seldom),
-        cmocka_unit_test(task_is_to_be_asked__not_once_it_has_an_address),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pvm/waiting.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
-
-static void waiting__polls_a_while_at_first(void **state)
+TEST(waiting__polls_a_while_at_first)
 {
     const struct waiting waiting = {0};
 
-    (void)state;
     assert_false(waiting_is_over(&waiting, 0));
     assert_false(waiting_is_over(&waiting, 999999));
     assert_true(waiting_is_over(&waiting, 1000000));
 }
 
-static void waiting_came__polling_in_vain_twice_is_enough(void **state)
+TEST(waiting_came__polling_in_vain_twice_is_enough)
 {
     struct waiting waiting = {0};
 
-    (void)state;
     waiting_came(&waiting, 5000000, true);
     waiting_came(&waiting, 20000, false);
     waiting_came(&waiting, 5000000, true);
@@ -40,12 +35,11 @@ static bool polls_after(struct waiting waiting, uint64_t each_ns)
 }
 
 /** As the tasks of a multicast on fewer cores than tasks, and as two on cores of their own. */
-static void waiting_came__soon_is_sooner_where_others_want_the_core(void **state)
+TEST(waiting_came__soon_is_sooner_where_others_want_the_core)
 {
     struct waiting crowded = {0};
     struct waiting vain = {0};
 
-    (void)state;
     waiting_disturbed(&crowded);
     assert_false(polls_after(crowded, 400000));
     assert_true(polls_after(crowded, 90000));
@@ -56,11 +50,10 @@ static void waiting_came__soon_is_sooner_where_others_want_the_core(void **state
     assert_false(polls_after(vain, 5000000));
 }
 
-static void waiting_came__what_comes_soon_is_polled_for_again(void **state)
+TEST(waiting_came__what_comes_soon_is_polled_for_again)
 {
     struct waiting waiting = {0};
 
-    (void)state;
     waiting_disturbed(&waiting);
     assert_true(waiting_is_over(&waiting, 0));
     for (int i = 0; i < 15; i++) {
@@ -73,16 +66,4 @@ static void waiting_came__what_comes_soon_is_polled_for_again(void **state)
     assert_true(waiting_is_over(&waiting, 0));
     waiting_came(&waiting, 10000, true);
     assert_false(waiting_is_over(&waiting, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waiting__polls_a_while_at_first),
-        cmocka_unit_test(waiting_came__polling_in_vain_twice_is_enough),
-        cmocka_unit_test(waiting_came__soon_is_sooner_where_others_want_the_core),
-        cmocka_unit_test(waiting_came__what_comes_soon_is_polled_for_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
