@@ -18,19 +18,6 @@ FIXTURE_TEST(message_frame__eager_for_a_receive_that_waits)
     assert_memory_equal(buffer, "abc\0", 4);
 }
 
-FIXTURE_TEST(message_frame__eager_nobody_waits_for_is_kept)
-{
-    uint8_t buffer[8] = {0};
-
-    assert_int_equal(arrive_eager(fixture, 0, 5, 3, 0, "abc", 3), 0);
-    assert_int_equal(fixture->layer.counters.unexpected_messages, 1);
-    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - 1);
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, sizeof buffer, NULL), 0);
-    assert_int_equal(completed(fixture).bytes, 3);
-    assert_memory_equal(buffer, "abc", 3);
-    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
-}
-
 FIXTURE_TEST(message_frame__empty_message)
 {
     assert_int_equal(arrive_eager(fixture, 0, 5, 0, 0, NULL, 0), 0);
@@ -73,22 +60,6 @@ FIXTURE_TEST(message_frame__fragments_for_a_receive_that_waits)
     free(buffer);
 }
 
-FIXTURE_TEST(message_frame__receive_is_posted_between_fragments)
-{
-    uint8_t *data = pattern(1000);
-    uint8_t *buffer = calloc(1, 1000);
-
-    assert_int_equal(arrive_eager(fixture, 0, 5, 1000, 9, data, 400), 0);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 400), 0);
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
-    assert_true(nothing_completed(fixture));
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 800, data + 800, 200), 0);
-    assert_int_equal(completed(fixture).status, 0);
-    assert_memory_equal(buffer, data, 1000);
-    free(data);
-    free(buffer);
-}
-
 FIXTURE_TEST(message_awaits_rest__if_a_receive_has_the_message)
 {
     const struct message_peer *peer = &fixture->peers[0];
@@ -108,39 +79,6 @@ FIXTURE_TEST(message_awaits_rest__if_a_receive_has_the_message)
     free(buffer);
 }
 
-FIXTURE_TEST(message_frame__all_fragments_before_the_receive)
-{
-    uint8_t *data = pattern(1000);
-    uint8_t *buffer = calloc(1, 1000);
-
-    assert_int_equal(arrive_eager(fixture, 0, 5, 1000, 9, data, 400), 0);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 400), 0);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 800, data + 800, 200), 0);
-    assert_false(message_depends_on(&fixture->peers[0]));
-    /* The name is free for another message now. */
-    assert_int_equal(arrive_eager(fixture, 0, 6, 1000, 9, data, 400), 0);
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
-    assert_int_equal(completed(fixture).status, 0);
-    assert_memory_equal(buffer, data, 1000);
-    free(data);
-    free(buffer);
-}
-
-FIXTURE_TEST(message_frame__fragments_beyond_the_buffer_are_dropped)
-{
-    uint8_t *data = pattern(1000);
-    uint8_t buffer[500] = {0};
-
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, 450, NULL), 0);
-    assert_int_equal(arrive_eager(fixture, 0, 5, 1000, 9, data, 400), 0);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 400), 0);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 800, data + 800, 200), 0);
-    assert_int_equal(completed(fixture).status, -EMSGSIZE);
-    assert_memory_equal(buffer, data, 450);
-    assert_int_equal(buffer[450], 0);
-    free(data);
-}
-
 FIXTURE_TEST(message_frame__messages_of_two_peers_may_have_one_name)
 {
     uint8_t *data = pattern(1000);
@@ -158,45 +96,6 @@ FIXTURE_TEST(message_frame__messages_of_two_peers_may_have_one_name)
     assert_memory_equal(first, data, 500);
     assert_memory_equal(second, data + 500, 500);
     free(data);
-}
-
-FIXTURE_TEST(message_frame__announced_for_a_receive_that_waits)
-{
-    uint8_t *data = pattern(SEGMENT + 40);
-    uint8_t *buffer = calloc(1, 1000);
-
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
-    assert_int_equal(arrive_announce(fixture, 0, 5, SEGMENT + 40, 9), 0);
-    assert_true(message_depends_on(&fixture->peers[0]));
-    struct pull_ask ask = asked(fixture, 1000);
-    assert_ptr_equal(ask.peer, &fixture->peers[0]);
-    assert_int_equal(ask.message, 9);
-    assert_int_equal(ask.offset, 0);
-    assert_int_equal(ask.wanted, 3);
-    assert_int_equal(arrive_data(fixture, 0, 9, SEGMENT, data + SEGMENT, 40, 0, 2000), PULL_PLACED);
-    assert_int_equal(arrive_data(fixture, 0, 9, 0, data, SEGMENT, 0, 2000), PULL_PLACED);
-    struct beowire_completion done = completed(fixture);
-    assert_int_equal(done.bytes, SEGMENT + 40);
-    assert_int_equal(done.immediate, 77);
-    assert_memory_equal(buffer, data, SEGMENT + 40);
-    assert_false(message_depends_on(&fixture->peers[0]));
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_DONE);
-    free(data);
-    free(buffer);
-}
-
-FIXTURE_TEST(message_frame__announced_and_received_later)
-{
-    uint8_t buffer[100];
-
-    assert_int_equal(arrive_announce(fixture, 0, 5, 50, 9), 0);
-    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - 1);
-    assert_true(nothing_asked(fixture, 1000));
-    assert_int_equal(arrive_data(fixture, 0, 9, 0, "x", 1, 0, 1000), PULL_UNKNOWN);
-    assert_int_equal(post(fixture, ANYONE, 5, 0, buffer, 100, NULL), 0);
-    assert_int_equal(asked(fixture, 2000).wanted, 1);
-    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
 }
 
 FIXTURE_TEST(message_frame__announced_for_a_short_buffer)
@@ -228,25 +127,6 @@ FIXTURE_TEST(message_frame__announced_for_no_buffer_at_all)
     assert_int_equal(done.type, FRAME_DONE);
     assert_int_equal(from_le32(done.done->message), 9);
     assert_int_equal(arrive_data(fixture, 0, 9, 0, "x", 1, 0, 1000), PULL_UNKNOWN);
-}
-
-FIXTURE_TEST(message_frame__announced_with_data_on_its_way)
-{
-    const uint64_t bytes = UINT64_C(3) * 64 * SEGMENT;
-    uint8_t *buffer = calloc(1, bytes);
-    struct frame_announce announce = announcement(5, bytes, 9);
-
-    announce.unasked_bytes = to_le32(2 * 64 * SEGMENT);
-    announce.lane_kind = LANE_SIM;
-    announce.lane_rail = 1;
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, bytes, NULL), 0);
-    assert_int_equal(
-        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
-    assert_int_equal(fixture->layer.lanes[1].outstanding_bytes, 2 * 64 * SEGMENT);
-    assert_int_equal(asked(fixture, 1000).offset, 2 * 64 * SEGMENT);
-    assert_true(nothing_asked(fixture, 1000));
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    free(buffer);
 }
 
 /** A lane of the host leads to the other host's, whichever rails lead to one another. */
@@ -283,20 +163,6 @@ FIXTURE_TEST(message_frame__data_on_its_way_over_a_lane_that_is_not_there)
     assert_int_equal(asked(fixture, 1000).offset, 0); /* it never came, as far as we can know */
     fail_peer(fixture, 0, -ETIMEDOUT);
     free(buffer);
-}
-
-FIXTURE_TEST(message_frame__done_ends_the_send)
-{
-    uint8_t *data = pattern(LONG_BYTES);
-
-    uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
-    assert_true(nothing_completed(fixture));
-    assert_int_equal(arrive_done(fixture, 0, name), 0);
-    struct beowire_completion done = completed(fixture);
-    assert_int_equal(done.status, 0);
-    assert_int_equal(done.bytes, LONG_BYTES);
-    assert_true(message_is_flushed(&fixture->peers[0]));
-    free(data);
 }
 
 FIXTURE_TEST(message_frame__dones_that_break_rules)
@@ -354,15 +220,6 @@ FIXTURE_TEST(message_frame__fragments_that_break_rules)
     assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data, 100), 0);
     assert_int_equal(arrive_fragment(fixture, 0, 9, 500, data, 1), -EPROTO); /* it has ended */
     free(data);
-}
-
-FIXTURE_TEST(message_frame__fragment_of_an_announced_message)
-{
-    uint8_t buffer[100];
-
-    assert_int_equal(arrive_announce(fixture, 0, 5, 50, 9), 0);
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, 100, NULL), 0);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, "x", 1), -EPROTO);
 }
 
 FIXTURE_TEST(message_frame__names_in_use)

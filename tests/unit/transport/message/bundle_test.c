@@ -81,13 +81,6 @@ static void receive_one(struct pair *pair, uint32_t tag)
     assert_int_equal(value, tag);
 }
 
-PAIR_TEST(bundle__idle_connection_sends_at_once)
-{
-    send_many(pair, HOLD_RUN_MIN);
-    assert_int_equal(pair->from->counters.bundles_sent, 0);
-    assert_int_equal(pair->peer->message.flow.highest, pair->peer->message.flow.next);
-}
-
 PAIR_TEST(bundle__the_rest_waits_in_one_frame)
 {
     uint64_t frames = pair->peer->message.flow.sent_frames;
@@ -134,30 +127,6 @@ PAIR_TEST(bundle__order_is_kept_among_all_sizes)
         assert_int_equal(done.immediate, i);
         assert_int_equal(done.bytes, sizes[i]);
     }
-}
-
-PAIR_TEST(bundle__some_matched_some_not)
-{
-    const uint32_t count = HOLD_RUN_MIN + 6;
-    uint32_t values[2] = {0};
-    struct beowire_completion done;
-
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(cluster_receive(&pair->cluster, 1, NULL, count - i, 0, &values[i],
-                                         sizeof values[i], NULL),
-                         0);
-    }
-    send_many(pair, count);
-    run(pair);
-    assert_true(message_complete(pair->to, &done));
-    assert_true(message_complete(pair->to, &done));
-    assert_int_equal(values[0], count);
-    assert_int_equal(values[1], count - 1);
-    cluster_check(&pair->cluster);
-    for (uint32_t tag = 1; tag < count - 1; tag++) {
-        receive_one(pair, tag);
-    }
-    cluster_check_empty(&pair->cluster);
 }
 
 PAIR_TEST(bundle__peer_fails_while_one_is_open)
@@ -210,22 +179,6 @@ PAIR_TEST(bundle__those_to_be_confirmed_end_with_their_frame)
         assert_true(message_complete(pair->from, &done));
         assert_int_equal(done.status, 0);
         assert_ptr_equal(done.context, &marks[i]);
-    }
-    assert_false(message_complete(pair->from, &done));
-    cluster_check(&pair->cluster);
-}
-
-PAIR_TEST(bundle__those_to_be_confirmed_fail_with_their_peer)
-{
-    const char marks[] = "abcdef";
-    struct beowire_completion done;
-
-    bundle_some_confirmed(pair, marks);
-    cluster_crash(&pair->cluster, 1);
-    cluster_run(&pair->cluster, cluster_now(&pair->cluster) + 100000 * MILLISECOND);
-    for (unsigned i = 0; i < 3; i++) {
-        assert_true(message_complete(pair->from, &done));
-        assert_int_equal(done.status, -ETIMEDOUT);
     }
     assert_false(message_complete(pair->from, &done));
     cluster_check(&pair->cluster);

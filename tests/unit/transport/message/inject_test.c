@@ -45,15 +45,6 @@ static uint32_t check_frames(const struct fixture *fixture, uint32_t at, const u
     return frames;
 }
 
-FIXTURE_TEST(message_inject__has_no_completion)
-{
-    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 8, 9, "abc", 3), 0);
-    assert_true(nothing_completed(fixture));
-    struct frame frame = pushed_frame(fixture, 0, 0);
-    assert_int_equal(from_le64(frame.eager->tag), 8);
-    assert_memory_equal(frame.payload, "abc", 3);
-}
-
 FIXTURE_TEST(message_inject__before_the_connection_is_open)
 {
     assert_int_equal(message_inject(&fixture->layer, &fixture->peers[2], 1, 0, "x", 1), -EAGAIN);
@@ -74,24 +65,6 @@ FIXTURE_TEST(message_inject__does_not_overtake_a_queued_send)
     message_pump(&fixture->layer, &fixture->peers[0]);
     assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 3, 0, "x", 1), 0);
     free(data);
-}
-
-FIXTURE_TEST(message_inject__several_frames_are_copied_and_end_silently)
-{
-    uint8_t *data = pattern(BYTES);
-    uint8_t *same = pattern(BYTES);
-
-    assert_int_equal(inject(fixture, data, BYTES), 0);
-    assert_int_equal(pushed(fixture, 0), 3);
-    assert_int_equal(free_sends(fixture), OPERATIONS - 1);
-    message_take_back(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(free_sends(fixture), OPERATIONS);
-    memset(data, 0, BYTES); /* it is ours again */
-    assert_int_equal(check_frames(fixture, 0, same, BYTES), 3);
-    acknowledge(fixture, 0, 3);
-    assert_true(nothing_completed(fixture));
-    free(data);
-    free(same);
 }
 
 FIXTURE_TEST(message_inject__longest)
@@ -170,16 +143,6 @@ TEST(message_inject__all_or_nothing)
     free(data);
 }
 
-FIXTURE_TEST(message_inject__shorter_frames_of_a_peer)
-{
-    uint8_t *data = pattern(EAGER_ROOM);
-
-    fixture->peers[0].frame_bytes = FRAME_BYTES - 100;
-    assert_int_equal(inject(fixture, data, EAGER_ROOM), 0);
-    assert_int_equal(check_frames(fixture, 0, data, EAGER_ROOM), 2);
-    free(data);
-}
-
 FIXTURE_TEST(message_inject__without_a_free_operation)
 {
     uint8_t *data = pattern(BYTES);
@@ -191,17 +154,4 @@ FIXTURE_TEST(message_inject__without_a_free_operation)
     assert_int_equal(inject(fixture, data, EAGER_ROOM), 0); /* which needs none */
     assert_int_equal(pushed(fixture, 0), 1);
     free(data);
-}
-
-FIXTURE_TEST(message_inject__the_peer_fails)
-{
-    uint8_t *data = pattern(BYTES);
-
-    assert_int_equal(inject(fixture, data, BYTES), 0);
-    fail_peer(fixture, 0, -ECONNRESET);
-    free(data);
-    message_take_back(&fixture->layer, &fixture->peers[0]);
-    assert_true(nothing_completed(fixture));
-    assert_int_equal(free_sends(fixture), OPERATIONS);
-    assert_int_equal(inject(fixture, (const uint8_t *)"x", 1), -ECONNRESET);
 }

@@ -22,20 +22,6 @@ static void check_pushed(struct fixture *fixture, const uint8_t *data)
     assert_int_equal(bytes, BYTES);
 }
 
-FIXTURE_TEST(lent_begin__frames_leave_from_the_users_buffer)
-{
-    uint8_t *data = pattern(BYTES);
-
-    send(fixture, data);
-    assert_true(nothing_completed(fixture));
-    check_pushed(fixture, data);
-    const struct flow_frame *first = flow_ring_at(&fixture->peers[0].flow, 0);
-    const struct flow_frame *second = flow_ring_at(&fixture->peers[0].flow, 1);
-    assert_ptr_equal(first->payload, data);
-    assert_ptr_equal(second->payload, data + EAGER_ROOM);
-    free(data);
-}
-
 FIXTURE_TEST(message_take_back__copies_and_ends_the_send)
 {
     uint8_t *data = pattern(BYTES);
@@ -70,30 +56,4 @@ FIXTURE_TEST(message_take_back__takes_only_what_was_lent)
     assert_ptr_equal(completed(fixture).context, (void *)2);
     free(data);
     free(same);
-}
-
-FIXTURE_TEST(message_take_back__does_nothing_after_the_peer_has_failed)
-{
-    uint8_t *data = pattern(BYTES);
-
-    send(fixture, data);
-    fail_peer(fixture, 0, -ECONNRESET);
-    free(data);
-    message_take_back(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(completed(fixture).status, -ECONNRESET);
-    assert_true(nothing_completed(fixture));
-}
-
-FIXTURE_TEST(message_take_back__leaves_alone_what_is_acknowledged_already)
-{
-    uint8_t *data = pattern(BYTES);
-
-    send(fixture, data);
-    acknowledge(fixture, 0, 2);
-    assert_true(nothing_completed(fixture));
-    message_take_back(&fixture->layer, &fixture->peers[0]);
-    assert_ptr_equal(completed(fixture).context, (void *)1);
-    acknowledge(fixture, 0, 1);
-    assert_true(nothing_completed(fixture));
-    free(data);
 }

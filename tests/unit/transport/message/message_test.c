@@ -57,52 +57,6 @@ FIXTURE_TEST(operation_take__goes_on_with_what_was_never_used)
     message_close(&layer);
 }
 
-FIXTURE_TEST(message_initial_credit__is_bounded)
-{
-    assert_int_equal(fixture->peers[0].flow.granted, FLOW_INITIAL_CREDIT_FRAMES);
-    assert_int_equal(fixture->peers[0].chunks, FLOW_INITIAL_CREDIT_FRAMES);
-    assert_int_equal(fixture->layer.chunks_shared + fixture->layer.chunks_unmade,
-                     MESSAGE_CHUNKS - 2 * (FLOW_INITIAL_CREDIT_FRAMES - MESSAGE_PEER_CHUNKS));
-}
-
-FIXTURE_TEST(message_initial_credit__when_others_have_all)
-{
-    fixture->layer.chunks_shared = 0;
-    fixture->layer.chunks_unmade = 0;
-    assert_int_equal(message_initial_credit(&fixture->layer, &fixture->peers[2]),
-                     MESSAGE_PEER_CHUNKS);
-    assert_int_equal(message_initial_credit(&fixture->layer, &fixture->peers[2]), 0);
-}
-
-FIXTURE_TEST(message_return_credit__undoes_the_reservation)
-{
-    uint32_t shared = fixture->layer.chunks_shared;
-
-    for (uint32_t some = 0; some <= FLOW_INITIAL_CREDIT_FRAMES; some++) {
-        uint32_t credit = message_initial_credit(&fixture->layer, &fixture->peers[2]);
-        message_return_credit(&fixture->layer, &fixture->peers[2], some);
-        message_return_credit(&fixture->layer, &fixture->peers[2], credit - some);
-        assert_int_equal(fixture->layer.chunks_shared, shared);
-        assert_int_equal(fixture->peers[2].chunks, 0);
-    }
-}
-
-FIXTURE_TEST(message_frame_accepted__window_grows_to_its_bound)
-{
-    const struct flow *flow = &fixture->peers[0].flow;
-    uint8_t buffer[1];
-
-    for (unsigned i = 0; i < 3 * FLOW_WINDOW_FRAMES; i++) {
-        uint32_t before = flow->granted - flow->expected;
-        assert_int_equal(post(fixture, 0, 1, 0, buffer, 1, NULL), 0);
-        assert_int_equal(arrive_eager(fixture, 0, 1, 1, 0, "x", 1), 0);
-        (void)completed(fixture);
-        uint32_t after = flow->granted - flow->expected;
-        assert_true(after == before + 1 || (after == before && after == FLOW_WINDOW_FRAMES));
-    }
-    assert_int_equal(flow->granted - flow->expected, FLOW_WINDOW_FRAMES);
-}
-
 /** Sends messages that nobody waits for, as many as there is credit for. @return how many. */
 static uint32_t pile_up(struct fixture *fixture)
 {
@@ -237,14 +191,6 @@ static bool starves(struct fixture *fixture)
     return peer->flow.granted != peer->flow.expected;
 }
 
-/** As long as the application waits for nothing, it may come and take what is there. */
-FIXTURE_TEST(message_starving__memory_is_full)
-{
-    fill_all(fixture);
-    assert_false(starves(fixture));
-    assert_int_equal(fixture->layer.chunks_added, 0);
-}
-
 /** Then only what is behind all that can be what it waits for. */
 FIXTURE_TEST(message_starving__memory_is_full_and_another_tag_is_waited_for)
 {
@@ -311,20 +257,6 @@ FIXTURE_TEST(message_starving__memory_is_full_and_may_not_grow)
     assert_false(starves(fixture));
 }
 
-/** It is only a matter of time. */
-FIXTURE_TEST(message_starving__memory_is_full_and_some_of_it_is_taken)
-{
-    struct message_peer *peer = &fixture->peers[0];
-    uint8_t buffer[1];
-
-    fill_all(fixture);
-    assert_int_equal(post(fixture, 0, 2, 0, buffer, 1, NULL), 0);
-    take(fixture, 1);
-    assert_int_equal(pile_up(fixture), 1);
-    message_starving(&fixture->layer, peer);
-    assert_int_equal(fixture->layer.chunks_added, 0);
-}
-
 FIXTURE_TEST(message_renew_credit__a_peers_share_shrinks_with_their_number)
 {
     fixture->peers[0].window_frames = FLOW_WINDOW_FRAMES;
@@ -365,19 +297,6 @@ FIXTURE_TEST(message_peer_failed__ends_all_its_operations)
     free(data);
 }
 
-FIXTURE_TEST(message_peer_failed__returns_all_memory)
-{
-    uint32_t shared = fixture->layer.chunks_shared + fixture->peers[0].chunks - MESSAGE_PEER_CHUNKS;
-
-    assert_int_equal(arrive_eager(fixture, 0, 6, 600, 9, "abc", 3), 0);
-    assert_int_equal(arrive_announce(fixture, 0, 6, 600000, 10), 0);
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    assert_int_equal(fixture->peers[0].chunks, 0);
-    assert_int_equal(fixture->layer.chunks_shared, shared);
-    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
-    assert_true(list_is_empty(&fixture->layer.unexpected));
-}
-
 FIXTURE_TEST(message_peer_failed__whole_messages_can_still_be_received)
 {
     uint8_t buffer[8] = {0};
@@ -392,41 +311,6 @@ FIXTURE_TEST(message_peer_failed__whole_messages_can_still_be_received)
     assert_memory_equal(buffer, "abc", 3);
     assert_int_equal(fixture->peers[0].chunks, 0);
     assert_int_equal(post(fixture, 0, 6, 0, buffer, sizeof buffer, NULL), -ETIMEDOUT);
-}
-
-FIXTURE_TEST(message_peer_failed__others_go_on)
-{
-    uint8_t buffer[8];
-
-    assert_int_equal(post(fixture, 1, 6, 0, buffer, sizeof buffer, NULL), 0);
-    assert_int_equal(post(fixture, ANYONE, 7, 0, buffer, sizeof buffer, NULL), 0);
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    assert_true(nothing_completed(fixture));
-    assert_int_equal(arrive_eager(fixture, 1, 6, 3, 0, "abc", 3), 0);
-    assert_int_equal(completed(fixture).status, 0);
-}
-
-FIXTURE_TEST(message_peer_failed__frees_operations_for_others_at_once)
-{
-    uint8_t *data = pattern(1000);
-
-    use_up_copies(fixture);
-    for (unsigned i = 0; i < OPERATIONS; i++) {
-        assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL),
-                         0);
-    }
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[1], 1, 0, data, 1000, NULL),
-                     -EAGAIN);
-    fail_peer(fixture, 0, -ECONNRESET);
-    for (unsigned i = 0; i < OPERATIONS; i++) {
-        assert_int_equal(completed(fixture).status, -ECONNRESET);
-    }
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[1], 1, 0, data, 1000, NULL), 0);
-    /* A frame of the old use must not end the new one. */
-    assert_true(nothing_completed(fixture));
-    acknowledge(fixture, 1, pushed(fixture, 1));
-    assert_int_equal(completed(fixture).status, 0);
-    free(data);
 }
 
 FIXTURE_TEST(message_complete__oldest_first)
@@ -445,38 +329,6 @@ FIXTURE_TEST(message_complete__oldest_first)
         assert_int_equal(done.tag, i);
     }
     assert_false(message_complete(&fixture->layer, &done));
-}
-
-FIXTURE_TEST(message_complete__names_of_long_messages_rest)
-{
-    uint8_t *data = pattern(LONG_BYTES);
-    uint32_t slot = 0;
-
-    for (unsigned i = 0; i < 2 * OPERATIONS; i++) {
-        uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
-        /* Each slot is the last to be used again. */
-        assert_int_equal(name & 0xFFFF, slot);
-        slot = (slot + 1) % OPERATIONS;
-        assert_int_equal(arrive_done(fixture, 0, name), 0);
-        (void)completed(fixture);
-    }
-    free(data);
-}
-
-FIXTURE_TEST(message_frame_released__last_frame_ends_the_send)
-{
-    uint8_t *data = pattern(EAGER_ROOM + 2 * FRAGMENT_ROOM);
-
-    use_up_copies(fixture);
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data,
-                                  EAGER_ROOM + 2 * FRAGMENT_ROOM, data),
-                     0);
-    uint32_t frames = pushed(fixture, 0);
-    acknowledge(fixture, 0, frames - 1);
-    assert_true(nothing_completed(fixture));
-    acknowledge(fixture, 0, 1);
-    assert_ptr_equal(completed(fixture).context, data);
-    free(data);
 }
 
 FIXTURE_TEST(message_peer_leaves__what_has_not_begun_ends)

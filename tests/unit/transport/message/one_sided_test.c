@@ -162,57 +162,7 @@ LENT_TEST(one_sided_offer__not_for_all)
     free(data);
 }
 
-/** A message that would be sent at once is announced if it is so long that the peer reads it. */
-LENT_TEST(one_sided_offer__of_what_is_short_for_others)
-{
-    uint8_t *data = pattern(EAGER_BYTES);
-
-    fixture->layer.limits.one_sided_bytes = EAGER_BYTES;
-    (void)announce_long(fixture, 0, 1, data, EAGER_BYTES);
-    assert_int_equal(lane.lent, 1);
-    assert_int_equal(
-        message_send(&fixture->layer, &fixture->peers[1], 1, 0, data, EAGER_BYTES, data), 0);
-    assert_int_equal(pushed_frame(fixture, 1, 0).type, FRAME_EAGER);
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    free(data);
-}
-
-LENT_TEST(one_sided_take_back__the_peer_fails_or_leaves)
-{
-    uint8_t *data = pattern(BYTES);
-
-    (void)announce_long(fixture, 0, 1, data, BYTES);
-    assert_true(message_peer_leaves(&fixture->layer, &fixture->peers[0]));
-    assert_int_equal(lane.lent, 0);
-    fixture->peers[0].send_error = 0;
-    (void)announce_long(fixture, 0, 1, data, BYTES);
-    assert_int_equal(lane.lent, 1);
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    assert_int_equal(lane.lent, 0);
-    free(data);
-}
-
 /* ---- the receiver --------------------------------------------------------------------------- */
-
-LENT_TEST(one_sided_begin__all_that_is_wanted)
-{
-    for (unsigned shorter = 0; shorter < 2; shorter++) {
-        uint64_t capacity = BYTES - shorter * 1000;
-        struct transfer transfer = begin_lent(fixture, BYTES, capacity);
-        assert_int_equal(lane.reads_what, 4711);
-        assert_int_equal(lane.reads_bytes, capacity);
-        assert_ptr_equal(lane.target, transfer.buffer);
-        assert_true(nothing_asked(fixture, START_NS + 1));
-        assert_true(nothing_completed(fixture));
-        memcpy(lane.target, transfer.data, capacity);
-        end_read(fixture, 0);
-        assert_int_equal(fixture->layer.counters.one_sided_messages, shorter + 1);
-        check_complete(&transfer);
-        check_nothing_outstanding(fixture);
-        assert_false(message_reads(&fixture->layer));
-        end(&transfer);
-    }
-}
 
 /** A peer that shares memory with us means an address, and one without the lane nothing. */
 LENT_TEST(one_sided_begin__not_of_others)
@@ -263,18 +213,6 @@ LENT_TEST(one_sided_overdue__is_pulled)
         bring_all(&transfer, &ask, 0, due_ns + 1);
     }
     check_complete(&transfer);
-    end(&transfer);
-}
-
-/** The memory is the application's again when it hears of it: nothing writes there any more. */
-LENT_TEST(one_sided_stop__the_peer_fails)
-{
-    struct transfer transfer = begin_lent(fixture, BYTES, BYTES);
-
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    assert_int_equal(lane.stopped, 1);
-    assert_int_equal(completed(fixture).status, -ETIMEDOUT);
-    assert_false(message_reads(&fixture->layer));
     end(&transfer);
 }
 

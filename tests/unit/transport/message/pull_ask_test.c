@@ -35,27 +35,6 @@ FIXTURE_TEST(pull_ask__covers_every_length_and_buffer)
     assert_int_equal(fixture->layer.counters.pulls_repeated, 0);
 }
 
-FIXTURE_TEST(pull_ask__so_many_blocks_at_once)
-{
-    fixture->layer.lanes[0].capacity_bytes = UINT64_MAX;
-    struct transfer transfer = begin(fixture, 0, 1, 40 * BLOCK, 40 * BLOCK);
-    struct pull_ask asks[PULL_BLOCKS];
-    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
-        asks[i] = asked(fixture, START_NS);
-        assert_int_equal(asks[i].offset, i * BLOCK);
-    }
-    assert_true(nothing_asked(fixture, START_NS));
-    /* The window moves on when its oldest block is there. */
-    bring_all(&transfer, &asks[1], 0, START_NS);
-    bring_all(&transfer, &asks[0], 0, START_NS);
-    assert_int_equal(asked(fixture, START_NS).offset, PULL_BLOCKS * BLOCK);
-    assert_int_equal(asked(fixture, START_NS).offset, (PULL_BLOCKS + 1) * BLOCK);
-    assert_true(nothing_asked(fixture, START_NS));
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
 FIXTURE_TEST(pull_ask__several_blocks_in_one)
 {
     const uint64_t bytes = 22 * BLOCK + 5;
@@ -182,53 +161,6 @@ FIXTURE_TEST(pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever)
     end(&long_one);
 }
 
-FIXTURE_TEST(pull_ask__what_is_lost_while_other_messages_stream)
-{
-    uint64_t now_ns = START_NS;
-    bool again = false;
-
-    struct transfer lost = begin(fixture, 0, 1, BLOCK, BLOCK);
-    (void)asked(fixture, now_ns); /* never answered */
-    struct transfer stream = begin(fixture, 0, 2, 1000 * BLOCK, 1000 * BLOCK);
-    for (unsigned i = 0; i < 999 && !again; i++) {
-        struct pull_ask ask = asked(fixture, now_ns);
-        again = ask.message == 1;
-        now_ns += PULL_TIMEOUT_MIN_NS / 4;
-        bring_all(again ? &lost : &stream, &ask, 0, now_ns);
-    }
-    assert_true(again);
-    assert_true(now_ns < START_NS + 2 * PULL_TIMEOUT_FIRST_NS);
-    assert_int_equal(fixture->layer.counters.pull_timeouts, 0); /* the path was never silent */
-    check_complete(&lost);
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    end(&lost);
-    end(&stream);
-}
-
-FIXTURE_TEST(pull_ask__again_after_a_silence)
-{
-    struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
-
-    for (unsigned i = 0; i < 3; i++) {
-        (void)asked(fixture, START_NS);
-    }
-    assert_true(nothing_asked(fixture, START_NS));
-    assert_int_equal(pull_deadline(&fixture->layer), START_NS + PULL_TIMEOUT_FIRST_NS);
-    uint64_t now_ns = START_NS + PULL_TIMEOUT_FIRST_NS;
-    assert_true(nothing_asked(fixture, now_ns - 1));
-    for (unsigned i = 0; i < 3; i++) {
-        struct pull_ask ask = asked(fixture, now_ns);
-        assert_int_equal(ask.offset, i * BLOCK);
-        assert_int_equal(ask.wanted, UINT64_MAX);
-    }
-    assert_true(nothing_asked(fixture, now_ns));
-    assert_int_equal(fixture->layer.counters.pull_timeouts, 1);
-    assert_int_equal(fixture->layer.counters.pulls_repeated, 3);
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
 /** A peer that has died owes many messages: what does waiting for it cost? */
 FIXTURE_TEST(pull_ask__a_dead_peer_costs_little)
 {
@@ -282,86 +214,5 @@ FIXTURE_TEST(pull_ask__goes_on_at_once_when_a_peer_is_back)
     }
     check_complete(&transfer);
     check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
-FIXTURE_TEST(pull_ask__a_dead_lane_costs_one_timeout)
-{
-    struct pull_ask ask;
-    uint64_t now_ns = START_NS;
-    unsigned lost = 0;
-
-    use_two_lanes(fixture, 0);
-    fixture->layer.lanes[0].capacity_bytes = fixture->layer.lanes[1].capacity_bytes = 100 * BLOCK;
-    struct transfer transfer = begin(fixture, 0, 7, 100 * BLOCK, 100 * BLOCK);
-    while (nothing_completed(fixture)) {
-        while (pull_ask(&fixture->layer, now_ns, &ask)) {
-            lost += ask.lane == 0;
-            if (ask.lane == 1) {
-                bring_all(&transfer, &ask, 0, now_ns);
-            }
-            message_pump(&fixture->layer, &fixture->peers[0]);
-        }
-        now_ns = nothing_completed(fixture) ? pull_deadline(&fixture->layer) : now_ns;
-    }
-    check_complete(&transfer);
-    assert_true(lost <= PULL_BLOCKS + 3);
-    assert_true(now_ns < START_NS + 4 * PULL_TIMEOUT_FIRST_NS);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
-FIXTURE_TEST(pull_ask__less_good_lanes_when_the_best_do_not_work)
-{
-    struct pull_ask ask;
-    uint64_t now_ns = START_NS;
-
-    pull_set_lanes(&fixture->layer, &fixture->peers[0], 1, 3);
-    struct transfer transfer = begin(fixture, 0, 7, 20 * BLOCK, 20 * BLOCK);
-    while (nothing_completed(fixture)) {
-        assert_true(now_ns < START_NS + UINT64_C(100000000));
-        while (pull_ask(&fixture->layer, now_ns, &ask)) {
-            if (ask.lane == 1) {
-                bring_all(&transfer, &ask, 0, now_ns);
-            }
-            message_pump(&fixture->layer, &fixture->peers[0]);
-        }
-        now_ns = nothing_completed(fixture) ? pull_deadline(&fixture->layer) : now_ns;
-    }
-    check_complete(&transfer);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
-FIXTURE_TEST(pull_ask__stripes_over_two_lanes_by_their_rates)
-{
-    struct pull_ask waiting[2][PULL_BLOCKS + 1];
-    unsigned count[2] = {0};
-    unsigned came[2] = {0};
-
-    use_two_lanes(fixture, 0);
-    fixture->layer.lanes[0].capacity_bytes = fixture->layer.lanes[1].capacity_bytes = UINT64_MAX;
-    struct transfer transfer = begin(fixture, 0, 7, 400 * BLOCK, 400 * BLOCK);
-    for (uint64_t tick = 0; nothing_completed(fixture); tick++) {
-        uint64_t now_ns = START_NS + tick * 20000;
-        while (pull_ask(&fixture->layer, now_ns, &waiting[0][PULL_BLOCKS])) {
-            struct pull_ask ask = waiting[0][PULL_BLOCKS];
-            waiting[ask.lane][count[ask.lane]++] = ask;
-        }
-        for (unsigned lane = 0; lane < 2; lane++) {
-            /* A block every 20 us over one, every 60 us over the other. */
-            if (count[lane] > 0 && (lane == 0 || tick % 3 == 0)) {
-                bring_all(&transfer, &waiting[lane][0], 0, now_ns);
-                memmove(&waiting[lane][0], &waiting[lane][1],
-                        --count[lane] * sizeof waiting[lane][0]);
-                came[lane]++;
-            }
-        }
-        message_pump(&fixture->layer, &fixture->peers[0]);
-    }
-    assert_int_equal(came[0] + came[1], 400);
-    assert_in_range(came[0], 270, 330); /* 300 */
-    assert_int_equal(fixture->layer.counters.pulls_repeated, 0);
-    check_complete(&transfer);
     end(&transfer);
 }

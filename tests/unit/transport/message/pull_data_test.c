@@ -52,26 +52,6 @@ FIXTURE_TEST(pull_data__not_a_segment)
     end(&transfer);
 }
 
-/** Ethernet pads a frame to 46 bytes, and DATA does not say how long it is. */
-FIXTURE_TEST(pull_data__padding_after_a_short_end_is_left_out)
-{
-    for (uint32_t left = 1; left <= 30; left++) {
-        uint32_t name = 100 + left;
-        struct transfer transfer = begin(fixture, 0, name, SEGMENT + left, SEGMENT + left);
-        uint8_t padded[30];
-        (void)asked(fixture, START_NS);
-        memset(padded, 0xFF, sizeof padded);
-        memcpy(padded, transfer.data + SEGMENT, left);
-        assert_int_equal(bring(&transfer, 0, 0, START_NS), PULL_PLACED);
-        assert_int_equal(arrive_data(fixture, 0, name, SEGMENT, padded, sizeof padded, 0, START_NS),
-                         PULL_PLACED);
-        check_complete(&transfer); /* and nothing behind the end has been written */
-        acknowledge(fixture, 0, pushed(fixture, 0));
-        end(&transfer);
-    }
-    check_nothing_outstanding(fixture);
-}
-
 FIXTURE_TEST(pull_data__beyond_what_is_wanted)
 {
     struct transfer transfer = begin(fixture, 0, 7, 100 * BLOCK, 2 * SEGMENT + 3);
@@ -84,16 +64,6 @@ FIXTURE_TEST(pull_data__beyond_what_is_wanted)
     }
     bring_all(&transfer, &ask, 0, START_NS);
     check_complete(&transfer);
-    end(&transfer);
-}
-
-FIXTURE_TEST(pull_data__not_asked_for_yet)
-{
-    fixture->layer.lanes[0].capacity_bytes = BLOCK;
-    struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
-    (void)asked(fixture, START_NS);
-    assert_int_equal(bring(&transfer, BLOCK, 0, START_NS), PULL_DUPLICATE);
-    fail_peer(fixture, 0, -EPROTO);
     end(&transfer);
 }
 
@@ -198,27 +168,6 @@ FIXTURE_TEST(pull_data__in_any_order_with_losses)
     free(way);
 }
 
-FIXTURE_TEST(pull_data__last_segment_with_holes_before_it)
-{
-    struct transfer transfer = begin(fixture, 0, 7, BLOCK, BLOCK);
-
-    struct pull_ask ask = asked(fixture, START_NS);
-    bring_all(&transfer, &ask, 0x0F00 | UINT64_C(1) << 63, START_NS);
-    assert_true(nothing_asked(fixture, START_NS)); /* they may still come */
-    assert_int_equal(bring(&transfer, 63 * SEGMENT, 0, START_NS), PULL_PLACED);
-    ask = asked(fixture, START_NS);
-    assert_int_equal(ask.offset, 0);
-    assert_int_equal(ask.wanted, 0x0F00);
-    assert_true(nothing_asked(fixture, START_NS));
-    bring_all(&transfer, &ask, 0x0200, START_NS); /* again */
-    ask = asked(fixture, START_NS);
-    assert_int_equal(ask.wanted, 0x0200);
-    bring_all(&transfer, &ask, 0, START_NS);
-    check_complete(&transfer);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
 FIXTURE_TEST(pull_data__of_a_later_block_shows_losses)
 {
     struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
@@ -312,39 +261,6 @@ FIXTURE_TEST(pull_data__asked_for_shows_losses_of_unasked)
     check_complete(&lost);
     end(&lost);
     end(&later);
-}
-
-FIXTURE_TEST(pull_data__of_another_lane_shows_nothing)
-{
-    use_two_lanes(fixture, 0);
-    struct transfer transfer = begin(fixture, 0, 7, 2 * BLOCK, 2 * BLOCK);
-    struct pull_ask first = asked(fixture, START_NS);
-    struct pull_ask second = asked(fixture, START_NS);
-    assert_int_not_equal(first.lane, second.lane);
-    bring_all(&transfer, &second, 0, START_NS);
-    assert_true(nothing_asked(fixture, START_NS));
-    bring_all(&transfer, &first, 0, START_NS);
-    check_complete(&transfer);
-    end(&transfer);
-}
-
-FIXTURE_TEST(pull_data__over_another_lane_than_asked_for)
-{
-    struct transfer transfer = begin(fixture, 0, 7, 2 * BLOCK, 2 * BLOCK);
-
-    struct pull_ask first = asked(fixture, START_NS);
-    struct pull_ask second = asked(fixture, START_NS);
-    second.lane = 1; /* of an earlier request, perhaps */
-    bring_all(&transfer, &second, 1, START_NS);
-    assert_true(nothing_asked(fixture, START_NS));
-    second.lane = 0;
-    second.wanted = 1;
-    bring_all(&transfer, &second, 0, START_NS);
-    assert_int_equal(asked(fixture, START_NS).offset, 0); /* now the first is late */
-    bring_all(&transfer, &first, 0, START_NS);
-    check_complete(&transfer);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
 }
 
 FIXTURE_TEST(pull_data__late_ones_show_nothing)
@@ -470,24 +386,6 @@ FIXTURE_TEST(pull_data__joined_ones_that_are_not_of_whole_segments)
     }
     assert_int_equal(arrive_data(fixture, 0, 7, 0, transfer.data, (uint32_t)bytes, 0, START_NS),
                      PULL_PLACED);
-    check_complete(&transfer);
-    end(&transfer);
-}
-
-/** What has been received is where it belongs already, and what is lost among it comes later. */
-FIXTURE_TEST(pull_data__joined_ones_show_losses_before_them)
-{
-    struct transfer transfer = begin(fixture, 0, 7, BLOCK, BLOCK);
-
-    (void)asked(fixture, START_NS);
-    assert_int_equal(arrive_data(fixture, 0, 7, 4 * SEGMENT, transfer.data + 4 * SEGMENT,
-                                 (uint32_t)(BLOCK - 4 * SEGMENT), 0, START_NS),
-                     PULL_PLACED);
-    struct pull_ask again = asked(fixture, START_NS); /* the last is here, so these are lost */
-    assert_int_equal(again.offset, 0);
-    assert_int_equal(again.wanted, 0xF);
-    assert_int_equal(again.more, 0);
-    bring_all(&transfer, &again, 0, START_NS);
     check_complete(&transfer);
     end(&transfer);
 }

@@ -66,29 +66,6 @@ static void fall_silent(struct fixture *fixture, unsigned lane, unsigned times, 
     }
 }
 
-PATH_TEST(pull_path_ask__counts_on_path_and_lane)
-{
-    const struct pull_path *path = &fixture->peer.pull_paths[1];
-
-    fixture->blocks[0].missing = 5;
-    ask(fixture, 0, 1, 300, START_NS);
-    ask(fixture, 1, 1, 200, START_NS);
-    assert_int_equal(path->outstanding_bytes, 500);
-    assert_int_equal(path->blocks, 2);
-    assert_int_equal(fixture->layer.lanes[1].outstanding_bytes, 500);
-    assert_int_equal(fixture->layer.lanes[1].blocks, 2);
-    assert_int_equal(fixture->blocks[0].asked, 5);
-    assert_int_equal(fixture->blocks[0].asked_ns, START_NS);
-    assert_int_equal(fixture->blocks[0].lane, 1);
-    assert_int_equal(fixture->blocks[1].serial, fixture->blocks[0].serial + 1);
-    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
-    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[1]);
-    assert_int_equal(path->outstanding_bytes, 0);
-    assert_int_equal(path->blocks, 0);
-    assert_int_equal(fixture->layer.lanes[1].outstanding_bytes, 0);
-    assert_int_equal(fixture->layer.lanes[1].blocks, 0);
-}
-
 PATH_TEST(pull_path_silent__what_a_quiet_path_owes_takes_no_room)
 {
     struct message_lane *lane = &fixture->layer.lanes[0];
@@ -116,13 +93,6 @@ PATH_TEST(pull_path_silent__what_a_quiet_path_owes_takes_no_room)
     pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[2]);
     assert_int_equal(lane->outstanding_bytes, 0);
     assert_int_equal(lane->blocks, 0);
-}
-
-PATH_TEST(pull_path_due__before_any_measurement)
-{
-    ask(fixture, 0, 0, 100, START_NS);
-    assert_int_equal(pull_path_due(&fixture->peer.pull_paths[0], &fixture->blocks[0]),
-                     START_NS + PULL_TIMEOUT_FIRST_NS);
 }
 
 PATH_TEST(pull_path_due__as_rfc_6298_within_bounds)
@@ -170,18 +140,6 @@ PATH_TEST(pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed)
     assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000); /* it has not begun */
 }
 
-PATH_TEST(pull_path_due__waits_as_long_as_what_was_asked_before_comes)
-{
-    struct pull_path *path = &fixture->peer.pull_paths[0];
-
-    ask(fixture, 0, 0, 100, START_NS);
-    ask(fixture, 1, 0, 100, START_NS);
-    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS + 777);
-    path->heard_serial = fixture->blocks[0].serial;
-    assert_int_equal(pull_path_due(path, &fixture->blocks[1]),
-                     START_NS + 777 + PULL_TIMEOUT_FIRST_NS);
-}
-
 PATH_TEST(pull_path_due__does_not_wait_for_what_was_asked_later)
 {
     struct pull_path *path = &fixture->peer.pull_paths[0];
@@ -191,68 +149,6 @@ PATH_TEST(pull_path_due__does_not_wait_for_what_was_asked_later)
     (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS + 777);
     path->heard_serial = fixture->blocks[1].serial;
     assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_FIRST_NS);
-}
-
-PATH_TEST(pull_path_due__doubles_with_each_silence)
-{
-    const struct pull_path *path = &fixture->peer.pull_paths[0];
-    uint64_t last_ns = 0;
-
-    ask(fixture, 0, 0, 100, START_NS);
-    for (unsigned i = 1; i < 300; i++) {
-        fall_silent(fixture, 0, 1, START_NS);
-        uint64_t wait_ns = pull_path_due(path, &fixture->blocks[0]) - START_NS;
-        uint64_t expected_ns = i < 10 ? (uint64_t)PULL_TIMEOUT_FIRST_NS << i : PULL_TIMEOUT_MAX_NS;
-        assert_true(wait_ns == expected_ns || wait_ns == PULL_TIMEOUT_MAX_NS);
-        assert_true(wait_ns >= last_ns);
-        last_ns = wait_ns;
-    }
-    assert_int_equal(last_ns, PULL_TIMEOUT_MAX_NS);
-}
-
-PATH_TEST(pull_path_due__one_at_a_time_on_a_quiet_path)
-{
-    const struct pull_path *path = &fixture->peer.pull_paths[0];
-
-    ask(fixture, 0, 0, 100, START_NS);
-    ask(fixture, 1, 0, 100, START_NS);
-    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS + 500);
-    uint64_t due_ns = pull_path_due(path, &fixture->blocks[0]);
-    assert_true(due_ns > START_NS + 500 + PULL_TIMEOUT_FIRST_NS);
-    fall_silent(fixture, 0, 1, due_ns); /* the first is asked for again, ... */
-    assert_true(pull_path_due(path, &fixture->blocks[1]) > due_ns); /* ... so the other is not */
-}
-
-PATH_TEST(pull_path_measure__over_a_time_that_says_something)
-{
-    struct pull_path *path = &fixture->peer.pull_paths[0];
-
-    ask(fixture, 0, 0, 100, START_NS);
-    for (unsigned i = 0; i < 10; i++) {
-        pull_path_measure(path, 60000, START_NS + 1); /* ten blocks came in one turn */
-    }
-    assert_int_equal(path->rate, 0);
-    pull_path_measure(path, 60000, START_NS + PULL_RATE_NS);
-    assert_int_equal(path->rate, 660000 / (PULL_RATE_NS / 1000));
-    /* Smoothed, and never 0, which means unknown. */
-    pull_path_measure(path, 0, START_NS + 2 * PULL_RATE_NS);
-    assert_int_equal(path->rate, 660000 / (PULL_RATE_NS / 1000) * 3 / 4);
-    for (unsigned i = 3; i < 200; i++) {
-        pull_path_measure(path, 0, START_NS + i * PULL_RATE_NS);
-    }
-    assert_int_equal(path->rate, 1);
-}
-
-PATH_TEST(pull_path_measure__idle_time_does_not_count)
-{
-    struct pull_path *path = &fixture->peer.pull_paths[0];
-    uint64_t later_ns = START_NS + UINT64_C(3600000000000);
-
-    ask(fixture, 0, 0, 100, START_NS);
-    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
-    ask(fixture, 0, 0, 100, later_ns);
-    pull_path_measure(path, 100000, later_ns + PULL_RATE_NS);
-    assert_int_equal(path->rate, 100000 / (PULL_RATE_NS / 1000));
 }
 
 PATH_TEST(pull_path_choose__shares_by_rate)
@@ -271,31 +167,6 @@ PATH_TEST(pull_path_choose__shares_by_rate)
     assert_int_equal(asked[1], 300);
 }
 
-PATH_TEST(pull_path_choose__very_fast_paths_share_too)
-{
-    unsigned asked[2] = {0};
-
-    fixture->peer.pull_paths[0].rate = 100000;
-    fixture->peer.pull_paths[1].rate = 100000;
-    for (unsigned i = 0; i < 20; i++) {
-        unsigned lane =
-            pull_path_choose(&fixture->layer, &fixture->peer, 63500, START_NS, false, 0);
-        fixture->peer.pull_paths[lane].outstanding_bytes += 63500;
-        asked[lane]++;
-    }
-    assert_int_equal(asked[0], 10);
-    assert_int_equal(asked[1], 10);
-}
-
-PATH_TEST(pull_path_choose__one_not_measured_is_thought_fast)
-{
-    fixture->peer.pull_paths[0].rate = 1000;
-    fixture->peer.pull_paths[0].outstanding_bytes = 1;
-    assert_int_equal(choose(fixture, START_NS), 1);
-    fixture->peer.pull_paths[1].outstanding_bytes = 2;
-    assert_int_equal(choose(fixture, START_NS), 0);
-}
-
 PATH_TEST(pull_path_choose__only_where_there_is_room)
 {
     ask(fixture, 0, 0, CAPACITY - 99, START_NS);
@@ -306,25 +177,6 @@ PATH_TEST(pull_path_choose__only_where_there_is_room)
     ask(fixture, 2, 1, 100, START_NS);
     assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
     assert_int_not_equal(choose(fixture, START_NS), LANES_MAX);
-}
-
-PATH_TEST(pull_path_choose__one_block_always_may)
-{
-    fixture->layer.lanes[0].capacity_bytes = 10;
-    fixture->layer.lanes[1].capacity_bytes = 0;
-    assert_int_equal(choose_more(fixture, START_NS, 0), 0);
-    ask(fixture, 0, 0, 100, START_NS);
-    assert_int_equal(choose_more(fixture, START_NS, 0), 1);
-    ask(fixture, 1, 1, 100, START_NS);
-    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
-}
-
-PATH_TEST(pull_path_choose__no_limit)
-{
-    fixture->peer.bulk_lanes = fixture->peer.usable_lanes = 1;
-    fixture->layer.lanes[0].capacity_bytes = UINT64_MAX / 2;
-    ask(fixture, 0, 0, UINT64_C(1) << 40, START_NS);
-    assert_int_equal(choose_more(fixture, START_NS, 0), 0);
 }
 
 PATH_TEST(pull_path_choose__not_the_silent_one)
@@ -362,30 +214,6 @@ PATH_TEST(pull_path_silent__tried_ever_less_often_if_it_never_worked)
     assert_int_equal(path->avoid_ns, START_NS + PULL_AVOID_NS);
 }
 
-PATH_TEST(pull_path_choose__the_less_good_when_the_best_are_quiet)
-{
-    ask(fixture, 0, 0, 100, START_NS);
-    ask(fixture, 1, 1, 100, START_NS);
-    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS);
-    fall_silent(fixture, 1, PULL_PATIENCE_SILENCES - 1, START_NS);
-    assert_int_equal(choose(fixture, START_NS), 1); /* it is not given up yet */
-    fall_silent(fixture, 1, 1, START_NS);
-    assert_int_equal(choose(fixture, START_NS), 2);
-    assert_int_equal(choose_more(fixture, START_NS, 0), 2);
-    (void)pull_path_heard(&fixture->layer, &fixture->peer, 1, START_NS);
-    assert_int_equal(choose(fixture, START_NS), 1);
-}
-
-PATH_TEST(pull_path_choose__all_are_quiet)
-{
-    for (unsigned lane = 0; lane < 3; lane++) {
-        ask(fixture, lane, lane, 100, START_NS);
-        fall_silent(fixture, lane, PULL_PATIENCE_SILENCES, START_NS + 10 - lane);
-    }
-    assert_int_equal(choose(fixture, START_NS), 2);                 /* for the longest time */
-    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX); /* something is out already */
-}
-
 /** One that has never worked has perhaps been unlucky; and one that worked once need not again. */
 PATH_TEST(pull_path_choose__all_are_quiet_for_long)
 {
@@ -405,22 +233,4 @@ PATH_TEST(pull_path_choose__all_are_quiet_for_long)
     }
     assert_true(tried[1] >= 2);
     assert_true(tried[0] > tried[1]);
-}
-
-PATH_TEST(pull_path_choose__no_lane)
-{
-    fixture->peer.bulk_lanes = fixture->peer.usable_lanes = 0;
-    assert_int_equal(choose(fixture, START_NS), LANES_MAX);
-    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
-}
-
-PATH_TEST(pull_path_silent__since_data_came_over_any)
-{
-    fall_silent(fixture, 0, 1, START_NS);
-    fall_silent(fixture, 1, 1, START_NS + 1000);
-    assert_int_equal(fixture->peer.data_silent_since_ns, START_NS);
-    (void)pull_path_heard(&fixture->layer, &fixture->peer, 2, START_NS + 2000);
-    assert_int_equal(fixture->peer.data_silent_since_ns, 0);
-    fall_silent(fixture, 1, 1, START_NS + 3000);
-    assert_int_equal(fixture->peer.data_silent_since_ns, START_NS + 3000);
 }

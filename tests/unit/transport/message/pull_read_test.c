@@ -149,23 +149,6 @@ FIXTURE_TEST(pull_read__what_is_very_long_is_asked_for_each_time)
     end(&transfer);
 }
 
-FIXTURE_TEST(pull_read__not_while_the_sender_sends)
-{
-    struct memory memory = {0};
-    struct transfer transfer = begin_readable(fixture, &memory, LONG_READ, LONG_READ);
-    uint64_t now_ns = START_NS;
-    struct pull_ask ask;
-
-    while (pull_ask(&fixture->layer, now_ns, &ask)) {
-        now_ns += PULL_READ_PATIENCE_NS - 1; /* and more while much is left */
-        bring_all(&transfer, &ask, 0, now_ns);
-    }
-    assert_int_equal(memory.calls, 0);
-    check_complete(&transfer);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
 FIXTURE_TEST(pull_read__all_of_a_silent_sender)
 {
     struct memory memory = {0};
@@ -240,21 +223,6 @@ FIXTURE_TEST(pull_read__not_allowed)
         bring_all(&transfer, &asks[i], 0, now_ns);
     }
     check_complete(&transfer);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
-FIXTURE_TEST(pull_read__not_after_the_peer_has_failed)
-{
-    struct memory memory = {0};
-    struct transfer transfer = begin_readable(fixture, &memory, LONG_READ, LONG_READ);
-    struct pull_ask asks[PULL_BLOCKS];
-
-    assert_int_equal(ask_all(fixture, START_NS, asks), PULL_BLOCKS);
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    assert_true(nothing_asked(fixture, START_NS + patience_ns(21 * BLOCK)));
-    assert_int_equal(memory.calls, 0);
-    assert_int_equal(transfer.buffer[0], GUARD);
     check_nothing_outstanding(fixture);
     end(&transfer);
 }

@@ -81,55 +81,6 @@ FIXTURE_TEST(pull_start__message_of_more_than_four_gibibytes)
     assert_int_equal(munmap(buffer, bytes), 0);
 }
 
-TEST(pull_start__more_than_one_peer_may_have)
-{
-    struct message_layer *layer;
-    struct fixture fixture = {0};
-    enum { MESSAGES = 3 * PULLS_PER_PEER };
-    struct transfer transfers[MESSAGES];
-    uint64_t seen = 0;
-
-    /* More operations than the usual fixture has. */
-    layer = &fixture.layer;
-    assert_int_equal(message_open(layer, 200, PEERS, FRAME_BYTES), 0);
-    layer->lanes[0] = (struct message_lane){.kind = LANE_SIM, .capacity_bytes = UINT64_MAX};
-    for (unsigned i = 0; i < PEERS; i++) {
-        message_peer_init(&fixture.peers[i], i, fixture.pull_paths[i]);
-        make_ready(&fixture, i);
-    }
-    for (uint32_t i = 0; i < MESSAGES; i++) {
-        transfers[i] = begin(&fixture, 0, i, SEGMENT, SEGMENT);
-    }
-    for (uint32_t i = 0; i < PULLS_PER_PEER; i++) {
-        assert_int_equal(asked(&fixture, START_NS).message, i);
-    }
-    assert_true(nothing_asked(&fixture, START_NS));
-    /* Others are not kept waiting, even if they come later. */
-    struct transfer other = begin(&fixture, 1, 1000, SEGMENT, SEGMENT);
-    struct pull_ask ask = asked(&fixture, START_NS);
-    assert_int_equal(ask.message, 1000);
-    bring_all(&other, &ask, 0, START_NS);
-    check_complete(&other);
-    end(&other);
-    /* They take their turns in order as the first ones end. */
-    for (uint32_t i = 0; i < MESSAGES; i++) {
-        bring_all(&transfers[i], &(struct pull_ask){.wanted = 1}, 0, START_NS);
-        check_complete(&transfers[i]);
-        acknowledge(&fixture, 0, pushed(&fixture, 0));
-        if (i + PULLS_PER_PEER < MESSAGES) {
-            assert_int_equal(asked(&fixture, START_NS).message, i + PULLS_PER_PEER);
-        }
-        assert_true(nothing_asked(&fixture, START_NS));
-        seen++;
-    }
-    assert_int_equal(seen, MESSAGES);
-    check_nothing_outstanding(&fixture);
-    for (uint32_t i = 0; i < MESSAGES; i++) {
-        end(&transfers[i]);
-    }
-    message_close(layer);
-}
-
 TEST(pull_start__more_than_all_peers_may_have)
 {
     struct fixture fixture = {0};
@@ -185,22 +136,6 @@ FIXTURE_TEST(pull_stop__in_the_middle)
         fixture->peers[1].error = 0;
         make_ready(fixture, 1);
     }
-}
-
-FIXTURE_TEST(pull_start__unasked_blocks_come)
-{
-    struct transfer transfer = begin_unasked(fixture, 7, 2 * BLOCK, 2 * BLOCK);
-    const struct pull_ask both[] = {{.wanted = UINT64_MAX},
-                                    {.wanted = UINT64_MAX, .offset = BLOCK}};
-
-    assert_true(nothing_asked(fixture, START_NS));
-    bring_all(&transfer, &both[0], 0, START_NS);
-    bring_all(&transfer, &both[1], 0, START_NS);
-    check_complete(&transfer);
-    check_nothing_outstanding(fixture);
-    /* Who knows when they were sent? */
-    assert_int_equal(fixture->peers[0].pull_paths[0].srtt_ns, 0);
-    end(&transfer);
 }
 
 FIXTURE_TEST(pull_start__unasked_blocks_do_not_come)

@@ -53,24 +53,6 @@ FIXTURE_TEST(region_find__inside_and_outside)
     assert_int_equal(look(table, 7, UINT64_MAX, 2, READ, &at), FRAME_STATUS_REFUSED);
 }
 
-FIXTURE_TEST(region_find__by_the_owners_addresses)
-{
-    uint8_t memory[100];
-    uint64_t base = (uint64_t)(uintptr_t)(memory + 10);
-    uint8_t *at = NULL;
-
-    assert_int_equal(region_add(table, &(struct region){.key = 0,
-                                                        .base = memory + 10,
-                                                        .bytes = 80,
-                                                        .flags = READ | BEOWIRE_MEMORY_VIRTUAL}),
-                     0);
-    assert_int_equal(look(table, 0, base + 5, 75, READ, &at), FRAME_STATUS_OK);
-    assert_ptr_equal(at, memory + 15);
-    assert_int_equal(look(table, 0, base - 1, 1, READ, &at), FRAME_STATUS_REFUSED);
-    assert_int_equal(look(table, 0, 5, 1, READ, &at), FRAME_STATUS_REFUSED);
-    assert_int_equal(look(table, 0, base + 5, 76, READ, &at), FRAME_STATUS_REFUSED);
-}
-
 FIXTURE_TEST(region_find__what_is_not_allowed)
 {
     uint8_t memory[8];

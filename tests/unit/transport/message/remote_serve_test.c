@@ -109,30 +109,6 @@ static void assert_ended(const struct fixture *fixture, uint64_t written, uint64
     assert_int_equal(fixture->layer.counters.remote_read, read);
 }
 
-FIXTURE_TEST(remote_request__put_in_parts)
-{
-    uint8_t memory[64] = {0};
-    struct puts puts = {.key = KEY, .address = 10, .bytes = 6, .request = 5};
-
-    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
-    assert_int_equal(arrive_put(fixture, 0, &puts, "abcd", 4), 0);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed(fixture, 0), 0);
-    assert_true(message_depends_on(&fixture->peers[0])); /* or its end might go unnoticed */
-    assert_memory_equal(memory + 9, "\0abcd\0", 6);
-    puts.offset = 4;
-    assert_int_equal(arrive_put(fixture, 0, &puts, "ef", 2), 0);
-    assert_false(nothing_remembered(fixture)); /* until it is answered */
-    assert_ended(fixture, 0, 0);
-    assert_false(message_depends_on(&fixture->peers[0]));
-    assert_result(fixture, 5, FRAME_STATUS_OK);
-    assert_ended(fixture, 1, 0);
-    assert_memory_equal(memory + 9, "\0abcdef\0", 8);
-    assert_true(nothing_remembered(fixture));
-    assert_true(nothing_completed(fixture)); /* the application need not know */
-    assert_int_equal(fixture->layer.counters.remote_puts, 1);
-}
-
 FIXTURE_TEST(remote_request__put_that_is_refused)
 {
     uint8_t memory[8] = {0};
@@ -248,73 +224,10 @@ FIXTURE_TEST(remote_request__guesses_end_the_connection)
     assert_int_equal(arrive_put(fixture, 1, &puts, "abcdefgh", 8), 0);
 }
 
-/** Whatever asks for memory: puts long and short, gets, atomic operations. */
-FIXTURE_TEST(remote_request__each_kind_of_guess_counts)
-{
-    struct puts puts = {.key = KEY, .bytes = 8, .request = 1};
-
-    assert_int_equal(arrive_put(fixture, 0, &puts, "abcd", 4), 0);
-    puts.offset = 4;
-    assert_int_equal(arrive_put(fixture, 0, &puts, "efgh", 4), 0); /* the same guess */
-    assert_int_equal(fixture->peers[0].guesses, 1);
-    assert_int_equal(arrive_offer(fixture, KEY, 0, LONG_BYTES, 3, SEGMENT), 0);
-    assert_int_equal(fixture->peers[0].guesses, 2);
-    assert_int_equal(arrive_get(fixture, KEY, 0, 8, 2), 0);
-    assert_int_equal(fixture->peers[0].guesses, 3);
-    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, 0, "1234", 4),
-                     0);
-    assert_int_equal(fixture->peers[0].guesses, 4);
-    assert_int_equal(fixture->peers[1].guesses, 0);
-}
-
-/** Whoever was given a key and comes too late, or asks for too much, has not guessed it. */
-FIXTURE_TEST(remote_request__stale_keys_are_no_guesses)
-{
-    uint8_t memory[8] = {0};
-
-    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_READ);
-    for (uint32_t i = 0; i < 2 * REMOTE_GUESSES_MAX; i++) {
-        struct puts puts = {.key = KEY, .bytes = 8, .request = i};
-        assert_int_equal(arrive_put(fixture, 0, &puts, "abcdefgh", 8), 0);
-        assert_result(fixture, i, FRAME_STATUS_REFUSED);
-        assert_int_equal(arrive_get(fixture, KEY, 1, 8, i), 0);
-        assert_result(fixture, i, FRAME_STATUS_REFUSED);
-    }
-    assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
-    for (uint32_t i = 0; i < 2 * REMOTE_GUESSES_MAX; i++) {
-        assert_int_equal(arrive_get(fixture, KEY, 0, 8, i), 0);
-        assert_result(fixture, i, FRAME_STATUS_REFUSED);
-    }
-    assert_int_equal(fixture->layer.counters.remote_guesses, 0);
-}
-
 FIXTURE_TEST(remote_request__without_the_feature)
 {
     fixture->peers[0].remote_memory = false;
     assert_int_equal(arrive_get(fixture, KEY, 0, 8, 1), -EPROTO);
-}
-
-FIXTURE_TEST(remote_push_answer__many_results_in_one_frame)
-{
-    uint8_t memory[8];
-    uint32_t told = 0;
-
-    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
-    for (uint32_t i = 0; i < 25; i++) {
-        struct puts puts = {.key = KEY, .bytes = 1, .request = i};
-        assert_int_equal(arrive_put(fixture, 0, &puts, "x", 1), 0);
-    }
-    while (told < 25) {
-        struct frame frame = answered(fixture);
-        const struct frame_result *results =
-            (const struct frame_result *)(const void *)frame.payload;
-        assert_int_equal(frame.type, FRAME_RESULT);
-        for (uint32_t i = 0; i < frame.payload_bytes / sizeof *results; i++) {
-            assert_int_equal(from_le32(results[i].request), told++);
-        }
-        assert_true(frame.payload_bytes > 2 * sizeof *results);
-    }
-    assert_true(nothing_remembered(fixture));
 }
 
 /** Requests that end by themselves do not show that the application takes what has piled up. */
@@ -531,23 +444,6 @@ FIXTURE_TEST(remote_request__more_long_gets_than_may_be_pulled_at_once)
     assert_int_equal(from_le32(answered(fixture).grant->request), REMOTE_SERVED_PER_PEER);
     fail_peer(fixture, 0, -ECONNRESET);
     assert_true(list_is_empty(&fixture->layer.served));
-    assert_true(nothing_remembered(fixture));
-    free(memory);
-}
-
-FIXTURE_TEST(remote_unregister__while_a_get_is_pulled)
-{
-    uint8_t *memory = pattern(LONG_BYTES);
-    struct pull_batch batch;
-
-    offer_memory(fixture, KEY, memory, LONG_BYTES, BEOWIRE_MEMORY_READ);
-    assert_int_equal(arrive_get(fixture, KEY, 0, LONG_BYTES, 6), 0);
-    uint32_t name = from_le32(answered(fixture).grant->message);
-    assert_true(serve_is_needed(&fixture->layer)); /* unasked */
-    assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
-    assert_false(serve_next(&fixture->layer, 0, &batch));
-    assert_result(fixture, 6, FRAME_STATUS_REFUSED);
-    assert_int_equal(arrive_done(fixture, 0, name), 0); /* it crossed that */
     assert_true(nothing_remembered(fixture));
     free(memory);
 }

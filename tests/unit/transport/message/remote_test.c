@@ -49,13 +49,6 @@ static int arrive_grant(struct fixture *fixture, uint32_t request, uint32_t name
     return arrive(fixture, 0, &(struct frame){.type = FRAME_GRANT, .grant = &grant});
 }
 
-static int arrive_done_with(struct fixture *fixture, uint32_t name, uint32_t status)
-{
-    const struct frame_done done = {.message = to_le32(name), .status = to_le32(status)};
-
-    return arrive(fixture, 0, &(struct frame){.type = FRAME_DONE, .done = &done});
-}
-
 FIXTURE_TEST(remote_put__short_in_as_many_frames_as_it_takes)
 {
     size_t bytes = 2 * PUT_ROOM + 7;
@@ -165,47 +158,6 @@ FIXTURE_TEST(remote_put__empty)
     assert_int_equal(frame.payload_bytes, 0);
     assert_int_equal(arrive_result(fixture, from_le32(frame.put->request), 0), 0);
     assert_int_equal(completed(fixture).status, 0);
-}
-
-FIXTURE_TEST(remote_put__long_is_offered_and_pulled)
-{
-    uint8_t *data = pattern(LONG_BYTES);
-    struct pull_batch batch;
-
-    fixture->peers[0].unasked_credit = 0;
-    assert_int_equal(put(fixture, data, LONG_BYTES, 0, data), 0);
-    struct frame frame = pushed_frame(fixture, 0, 0);
-    assert_int_equal(frame.type, FRAME_OFFER);
-    assert_int_equal(from_le64(frame.offer->key), there.key);
-    assert_int_equal(from_le64(frame.offer->remote_address), there.address);
-    assert_int_equal(from_le64(frame.offer->bytes), LONG_BYTES);
-    assert_int_equal(from_le64(frame.offer->address), 0);
-    assert_int_equal(from_le16(frame.offer->segment_bytes), SEGMENT);
-    uint32_t name = from_le32(frame.offer->message);
-    assert_int_equal(serve_add(&fixture->layer, &fixture->peers[0], name, SEGMENT, 1, 0), 0);
-    assert_true(serve_next(&fixture->layer, 0, &batch));
-    assert_ptr_equal(batch.source, data + SEGMENT);
-    serve_sent(&fixture->layer, &batch, 1);
-    assert_int_equal(arrive_result(fixture, name, 0), -EPROTO); /* DONE says how it ended */
-    assert_int_equal(arrive_done_with(fixture, name, FRAME_STATUS_OK), 0);
-    assert_int_equal(completed(fixture).status, 0);
-    free(data);
-}
-
-FIXTURE_TEST(remote_put__long_and_refused)
-{
-    uint8_t *data = pattern(LONG_BYTES);
-    struct pull_batch batch;
-
-    assert_int_equal(put(fixture, data, LONG_BYTES, 0, data), 0);
-    struct frame frame = pushed_frame(fixture, 0, 0);
-    assert_true(from_le32(frame.offer->unasked_bytes) > 0);
-    assert_true(serve_is_needed(&fixture->layer));
-    assert_int_equal(
-        arrive_done_with(fixture, from_le32(frame.offer->message), FRAME_STATUS_REFUSED), 0);
-    assert_int_equal(completed(fixture).status, -EACCES);
-    assert_false(serve_next(&fixture->layer, 0, &batch)); /* it is the caller's again */
-    free(data);
 }
 
 FIXTURE_TEST(remote_get__replies_in_order)
@@ -380,23 +332,6 @@ FIXTURE_TEST(remote_atomic__the_largest_count_in_the_shortest_frames)
         }
     }
     free(operand);
-}
-
-FIXTURE_TEST(remote_push__behind_messages_that_wait)
-{
-    uint8_t *data = pattern(100);
-
-    fixture->peers[0].flow.limit = 0;
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 100, NULL), 0);
-    assert_int_equal(put(fixture, data, 100, 0, NULL), 0);
-    assert_int_equal(get(fixture, data, 100, NULL), 0);
-    assert_int_equal(pushed(fixture, 0), 0);
-    fixture->peers[0].flow.limit = LIMIT;
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_EAGER);
-    assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_PUT);
-    assert_int_equal(pushed_frame(fixture, 0, 2).type, FRAME_GET);
-    free(data);
 }
 
 FIXTURE_TEST(remote_push__to_a_peer_without_remote_memory)

@@ -63,19 +63,6 @@ FIXTURE_TEST(reorder_take__in_order_whatever_the_order_of_arrival)
     }
 }
 
-FIXTURE_TEST(reorder_take__stops_at_the_next_gap)
-{
-    arrive_early(fixture, 0, 1, 'a');
-    arrive_early(fixture, 0, 3, 'c');
-    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "0", 1), 0);
-    assert_int_equal(drain(fixture, 0), 1);
-    assert_int_equal(fixture->peers[0].flow.expected, 2);
-    assert_non_null(fixture->peers[0].reordered);
-    arrive_early(fixture, 0, 4, 'd'); /* goes on at the end of what is left */
-    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "b", 1), 0);
-    assert_int_equal(drain(fixture, 0), 2);
-}
-
 FIXTURE_TEST(reorder_keep__payload_that_lies_elsewhere)
 {
     struct message_peer *peer = &fixture->peers[0];
@@ -112,46 +99,6 @@ FIXTURE_TEST(reorder_keep__across_the_wrap)
     assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "0", 1), 0);
     assert_int_equal(drain(fixture, 0), 2);
     assert_int_equal(flow->expected, 1);
-}
-
-/** The worst that a peer can do: use all its credit and never fill the first gap; and then to have
- *  everything kept on, since nobody receives. */
-FIXTURE_TEST(reorder_keep__all_of_the_credit)
-{
-    struct message_peer *peer = &fixture->peers[0];
-    uint32_t before = free_chunks(fixture);
-    uint32_t granted = peer->flow.granted;
-
-    for (uint32_t sequence = granted - 1; sequence > 0; sequence--) {
-        arrive_early(fixture, 0, sequence, 'x');
-    }
-    assert_int_equal(free_chunks(fixture), before - (granted - 1));
-    assert_int_equal(peer->chunks, granted);
-    assert_int_equal(peer->flow.granted, granted); /* there is no more for that */
-    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "x", 1), 0);
-    assert_int_equal(drain(fixture, 0), granted - 1);
-    assert_int_equal(free_chunks(fixture), before - granted);
-    assert_int_equal(peer->chunks, granted + peer->flow.granted - peer->flow.expected);
-}
-
-/** Every reserved chunk of the layer is in use when a kept frame has to be kept on. */
-FIXTURE_TEST(reorder_take__with_no_chunk_to_spare_but_one)
-{
-    struct chunk *taken = NULL;
-    struct chunk *chunk;
-
-    arrive_early(fixture, 0, 1, 'b');
-    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "a", 1), 0);
-    chunk_give(&fixture->layer, chunk_take(&fixture->layer));
-    fixture->layer.chunks_used = fixture->layer.chunk_count;
-    while (fixture->layer.free_chunks->next != NULL) {
-        chunk = fixture->layer.free_chunks;
-        fixture->layer.free_chunks = chunk->next;
-        chunk->next = taken;
-        taken = chunk;
-    }
-    assert_int_equal(drain(fixture, 0), 1);
-    assert_int_equal(free_chunks(fixture), 1);
 }
 
 FIXTURE_TEST(reorder_drop__when_the_peer_fails)

@@ -221,17 +221,6 @@ FIXTURE_TEST(message_send__waits_for_room_in_the_window)
     assert_false(message_has_work(&fixture->peers[0]));
 }
 
-FIXTURE_TEST(message_send__before_the_connection_is_open)
-{
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[2], 2, 0, "y", 1, NULL), 0);
-    assert_true(nothing_completed(fixture));
-    assert_true(message_has_work(&fixture->peers[2]));
-    make_ready(fixture, 2);
-    message_pump(&fixture->layer, &fixture->peers[2]);
-    assert_int_equal(completed(fixture).tag, 2);
-    assert_int_equal(pushed(fixture, 2), 1);
-}
-
 FIXTURE_TEST(message_send__bad_arguments)
 {
     struct message_peer *peer = &fixture->peers[0];
@@ -336,43 +325,6 @@ FIXTURE_TEST(message_send_confirmed__several_frames_have_to_be_acknowledged)
     free(data);
 }
 
-FIXTURE_TEST(message_send_confirmed__an_announced_one_is_done_when_the_peer_has_it)
-{
-    uint8_t *data = pattern(LONG_BYTES);
-
-    send_confirmed(fixture, 0, data, LONG_BYTES);
-    struct frame frame = pushed_frame(fixture, 0, 0);
-    assert_int_equal(frame.type, FRAME_ANNOUNCE);
-    uint32_t name = from_le32(frame.announce->message);
-    acknowledge(fixture, 0, 1);
-    assert_true(nothing_completed(fixture));
-    assert_int_equal(arrive_done(fixture, 0, name), 0);
-    assert_ptr_equal(completed(fixture).context, data);
-    free(data);
-}
-
-FIXTURE_TEST(message_send_confirmed__without_a_free_copy)
-{
-    uint8_t *data = pattern(EAGER_ROOM);
-
-    use_up_copies(fixture);
-    send_confirmed(fixture, 0, data, EAGER_ROOM);
-    assert_true(asks_for_acknowledgement(fixture, 0));
-    acknowledge(fixture, 0, 1);
-    assert_ptr_equal(completed(fixture).context, data);
-    free(data);
-}
-
-FIXTURE_TEST(message_send_confirmed__before_the_connection_is_open)
-{
-    send_confirmed(fixture, 2, NULL, 0);
-    make_ready(fixture, 2);
-    message_pump(&fixture->layer, &fixture->peers[2]);
-    assert_true(nothing_completed(fixture));
-    acknowledge(fixture, 2, 1);
-    assert_int_equal(completed(fixture).status, 0);
-}
-
 /** Whatever of it is acknowledged by then. */
 FIXTURE_TEST(message_send_confirmed__the_peer_fails_before)
 {
@@ -436,36 +388,6 @@ FIXTURE_TEST(message_send__where_frames_are_gathered_the_first_is_as_long_as_wha
     free(data);
 }
 
-/** Where bursts go in trains, the frames of a message are as long as one another but for the last,
- *  which is shorter by less than there are frames. */
-FIXTURE_TEST(message_send__where_trains_go_frames_have_one_length)
-{
-    uint8_t *data = pattern(5 * FRAGMENT_ROOM);
-
-    fixture->peers[0].trains = true;
-    for (uint32_t bytes = EAGER_ROOM + 1; bytes < EAGER_ROOM + 4 * FRAGMENT_ROOM; bytes += 13) {
-        uint32_t at = pushed(fixture, 0);
-        assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, bytes, NULL),
-                         0);
-        uint32_t frames = 1 + (uint32_t)((bytes - EAGER_ROOM + FRAGMENT_ROOM - 1) / FRAGMENT_ROOM);
-        assert_int_equal(pushed(fixture, 0) - at, frames);
-        struct frame frame = pushed_frame(fixture, 0, at);
-        uint32_t length = frame_length(&frame);
-        uint64_t offset = frame.payload_bytes;
-        assert_true(length <= FRAME_BYTES);
-        for (uint32_t i = 1; i < frames; i++) {
-            frame = pushed_frame(fixture, 0, at + i);
-            assert_int_equal(from_le64(frame.fragment->offset), offset);
-            assert_in_range(length - frame_length(&frame), 0, i + 1 < frames ? 0 : frames - 1);
-            offset += frame.payload_bytes;
-        }
-        assert_int_equal(offset, bytes);
-        acknowledge(fixture, 0, frames);
-        assert_int_equal(completed(fixture).status, 0);
-    }
-    free(data);
-}
-
 FIXTURE_TEST(message_send__long_says_how_it_is_cut_and_what_comes_unasked)
 {
     const uint64_t bytes = UINT64_C(64) * SEGMENT * PULL_UNASKED_BLOCKS + 1;
@@ -494,40 +416,6 @@ FIXTURE_TEST(message_send__nothing_comes_unasked_without_a_lane)
     assert_int_equal(frame.announce->lane_kind, LANE_NONE);
     assert_false(serve_is_needed(&fixture->layer));
     free(data);
-}
-
-FIXTURE_TEST(message_send__names_of_long_messages_differ)
-{
-    uint8_t *data = pattern(LONG_BYTES);
-    uint32_t names[50];
-
-    for (unsigned i = 0; i < 50; i++) {
-        names[i] = announce_long(fixture, 0, 1, data, LONG_BYTES);
-        for (unsigned j = 0; j < i; j++) {
-            assert_int_not_equal(names[i], names[j]);
-        }
-        assert_int_equal(arrive_done(fixture, 0, names[i]), 0);
-        (void)completed(fixture);
-    }
-    free(data);
-}
-
-FIXTURE_TEST(message_pump__done_goes_before_what_is_queued)
-{
-    uint8_t buffer[1];
-
-    while (message_inject(&fixture->layer, &fixture->peers[0], 1, 0, "x", 1) == 0) {
-        /* the window fills */
-    }
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 2, 0, "y", 1, NULL), 0);
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, 0, NULL), 0);
-    assert_int_equal(arrive_announce(fixture, 0, 5, LONG_BYTES, 9), 0);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    acknowledge(fixture, 0, FLOW_WINDOW_FRAMES);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed(fixture, 0), 2);
-    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_DONE);
-    assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_EAGER);
 }
 
 FIXTURE_TEST(message_send__unasked_only_what_the_peer_will_pull_at_once)

@@ -145,24 +145,6 @@ FIXTURE_TEST(serve_pull__runs_of_what_is_wanted)
     free(data);
 }
 
-FIXTURE_TEST(serve_pull__all_64_and_the_short_last_one)
-{
-    const uint64_t bytes = 100 * SEGMENT + 7;
-    uint8_t *data = pattern(bytes);
-    uint32_t name = announce_quietly(fixture, 0, data, bytes);
-
-    assert_int_equal(pull(fixture, 0, name, 37 * SEGMENT, UINT64_MAX, 0), 0);
-    struct pull_batch batch = next(fixture, 0);
-    assert_int_equal(frames_of(&batch), 64);
-    assert_int_equal(batch.bytes, 63 * SEGMENT + 7);
-    serve_sent(&fixture->layer, &batch, 64);
-    assert_true(nothing_next(fixture));
-    assert_int_equal(pull(fixture, 0, name, 100 * SEGMENT, 1, 0), 0);
-    batch = next(fixture, 0);
-    assert_int_equal(batch.bytes, 7);
-    free(data);
-}
-
 FIXTURE_TEST(serve_pull__segments_that_are_not_there)
 {
     const uint64_t bytes = 100 * SEGMENT + 7;
@@ -323,39 +305,6 @@ FIXTURE_TEST(serve_next__a_busy_lane_does_not_hold_up_another)
     free(data);
 }
 
-FIXTURE_TEST(serve_next__nothing_of_a_message_that_has_ended)
-{
-    uint8_t *data = pattern(100 * SEGMENT);
-    uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
-
-    assert_int_equal(pull(fixture, 0, name, 0, UINT64_MAX, 0), 0);
-    struct pull_batch batch = next(fixture, 0);
-    serve_sent(&fixture->layer, &batch, 10);
-    assert_int_equal(arrive_done(fixture, 0, name), 0);
-    assert_int_equal(completed(fixture).status, 0);
-    memset(data, 0, 100 * SEGMENT); /* it is the caller's again */
-    assert_true(nothing_next(fixture));
-    assert_int_equal(pull(fixture, 0, name, 0, 1, 0), -ENOENT);
-    free(data);
-}
-
-FIXTURE_TEST(serve_next__what_was_announced_is_sent_unasked)
-{
-    const uint64_t block = 64 * SEGMENT;
-    uint8_t *data = pattern(3 * block);
-
-    (void)announce_long(fixture, 0, 1, data, 3 * block);
-    for (unsigned i = 0; i < PULL_UNASKED_BLOCKS; i++) {
-        struct pull_batch batch = next(fixture, 0);
-        assert_int_equal(batch.offset, i * block);
-        assert_int_equal(batch.bytes, block);
-        serve_sent(&fixture->layer, &batch, 64);
-    }
-    assert_true(nothing_next(fixture));
-    assert_int_equal(fixture->layer.counters.data_unasked, PULL_UNASKED_BLOCKS);
-    free(data);
-}
-
 FIXTURE_TEST(serve_pull__what_was_wasted_teaches_not_to_send_unasked)
 {
     struct message_peer *peer = &fixture->peers[0];
@@ -382,21 +331,6 @@ FIXTURE_TEST(serve_pull__what_was_wasted_teaches_not_to_send_unasked)
     free(data);
 }
 
-FIXTURE_TEST(serve_pull__a_wasted_message_counts_once)
-{
-    struct message_peer *peer = &fixture->peers[0];
-    uint8_t *data = pattern(2 * 64 * SEGMENT);
-
-    uint32_t name = announce_long(fixture, 0, 1, data, 2 * 64 * SEGMENT);
-    assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 1, 0), 0);
-    int8_t after = peer->unasked_credit;
-    assert_true(after < PULL_UNASKED_CREDIT);
-    assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 2, 0), 0);
-    assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 4, 0), 0);
-    assert_int_equal(peer->unasked_credit, after);
-    free(data);
-}
-
 FIXTURE_TEST(serve_pull__one_peer_does_not_take_all_the_memory)
 {
     uint8_t *data = pattern(100000 * SEGMENT / 64);
@@ -414,29 +348,5 @@ FIXTURE_TEST(serve_pull__one_peer_does_not_take_all_the_memory)
     /* What is asked for already is not dropped. */
     assert_int_equal(pull(fixture, 0, name, 0, 2, 0), 0);
     assert_int_equal(fixture->layer.counters.requests_dropped, 1500 - PULL_REQUESTS_PER_PEER);
-    free(data);
-}
-
-FIXTURE_TEST(serve_forget__only_the_failed_peer_s)
-{
-    uint8_t *data = pattern(100 * SEGMENT);
-    uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
-    uint32_t other = announce_quietly(fixture, 1, data, 100 * SEGMENT);
-
-    for (uint64_t i = 0; i < 50; i++) {
-        assert_int_equal(pull(fixture, 0, name, i * SEGMENT, 1, 0), 0);
-        assert_int_equal(pull(fixture, 1, other, i * SEGMENT, 1, 0), 0);
-    }
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    assert_int_equal(completed(fixture).status, -ETIMEDOUT);
-    assert_int_equal(fixture->peers[0].requests, 0);
-    assert_int_equal(fixture->peers[1].requests, 50);
-    for (uint64_t i = 0; i < 50; i++) {
-        struct pull_batch batch = next(fixture, 0);
-        assert_ptr_equal(batch.peer, &fixture->peers[1]);
-        assert_int_equal(batch.offset, i * SEGMENT);
-        serve_sent(&fixture->layer, &batch, 1);
-    }
-    assert_true(nothing_next(fixture));
     free(data);
 }

@@ -27,53 +27,6 @@ static void give_credit(struct fixture *fixture, unsigned to)
     message_pump(&fixture->layer, &fixture->peers[to]);
 }
 
-FIXTURE_TEST(spare_take__only_if_the_layer_grows)
-{
-    assert_null(spare_take(&fixture->layer));
-    fixture->layer.grows = true;
-    struct operation *first = spare_take(&fixture->layer);
-    assert_non_null(first);
-    assert_true(operation_is_spare(&fixture->layer, first));
-    for (unsigned i = 1; i < SPARE_BLOCK; i++) {
-        assert_non_null(spare_take(&fixture->layer));
-    }
-    assert_null(fixture->layer.spare_blocks->next);
-    assert_non_null(spare_take(&fixture->layer));
-    assert_non_null(fixture->layer.spare_blocks->next);
-    operation_give(&fixture->layer, first);
-    assert_ptr_equal(spare_take(&fixture->layer), first);
-}
-
-FIXTURE_TEST(spare_add_chunks__only_if_the_layer_grows)
-{
-    struct message_layer *layer = &fixture->layer;
-    uint32_t shared = layer->chunks_shared;
-
-    assert_false(spare_add_chunks(layer));
-    layer->grows = true;
-    assert_true(spare_add_chunks(layer));
-    assert_int_equal(layer->chunks_added, MESSAGE_CHUNKS);
-    assert_true(spare_add_chunks(layer));
-    assert_int_equal(layer->chunks_added, 3 * MESSAGE_CHUNKS);
-    assert_int_equal(layer->chunks_shared, shared + 3 * MESSAGE_CHUNKS);
-    assert_int_equal(free_chunks(fixture), layer->chunk_count + layer->chunks_added);
-}
-
-FIXTURE_TEST(spare_inbound__each_once)
-{
-    struct message_layer *layer = &fixture->layer;
-
-    layer->grows = true;
-    assert_true(spare_add_chunks(layer));
-    struct inbound *first = spare_inbound(layer);
-    for (uint32_t i = 1; i < MESSAGE_CHUNKS * BUNDLE_MESSAGES_MAX; i++) {
-        assert_ptr_equal(spare_inbound(layer), first + i);
-    }
-    assert_true(spare_add_chunks(layer));
-    assert_ptr_not_equal(spare_inbound(layer),
-                         first + (size_t)MESSAGE_CHUNKS * BUNDLE_MESSAGES_MAX);
-}
-
 FIXTURE_TEST(message_send__more_than_have_names)
 {
     uint8_t *data = pattern(EAGER_ROOM + 100);
@@ -151,19 +104,6 @@ FIXTURE_TEST(message_receive__more_than_were_ordered)
     for (unsigned i = 0; i < MORE; i++) {
         struct beowire_completion done = completed(fixture);
         assert_int_equal(done.status, -ECONNRESET);
-    }
-    assert_true(nothing_completed(fixture));
-    free(data);
-}
-
-FIXTURE_TEST(message_peer_failed__with_spare_sends)
-{
-    uint8_t *data = pattern(LONG_BYTES);
-
-    queue_sends(fixture, 0, MORE, data, 1);
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    for (unsigned i = 0; i < MORE; i++) {
-        assert_int_equal(completed(fixture).status, -ETIMEDOUT);
     }
     assert_true(nothing_completed(fixture));
     free(data);
