@@ -166,6 +166,7 @@ TEST(udp_send__the_path_is_said_to_have_a_shorter_mtu)
 
     IP("route", "add", "10.77.0.2/32", "dev", "end0", "mtu", "600");
     struct udp_pair pair = open_pair();
+    uint64_t before = fragments_made();
     for (unsigned i = 0; i < 10; i++) {
         lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
     }
@@ -173,7 +174,7 @@ TEST(udp_send__the_path_is_said_to_have_a_shorter_mtu)
     send_lengths(&pair, lengths, 1);
     assert_int_equal(pair.a->refused_trains, 0);
     assert_int_equal(pair.a->sent_calls, 2);
-    assert_int_equal(fragments_made(), 0);
+    assert_int_equal(fragments_made(), before);
     close_pair(&pair);
     IP("route", "del", "10.77.0.2/32", "dev", "end0", "mtu", "600");
 }
@@ -183,13 +184,14 @@ TEST(udp_cut__goes_on_sending)
 {
     uint32_t lengths[10];
     struct udp_pair pair = open_pair();
+    uint64_t before = fragments_made();
 
     pair.a->operations->cut(pair.a);
     for (unsigned i = 0; i < 10; i++) {
         lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
     }
     send_lengths(&pair, lengths, 10);
-    assert_int_equal(fragments_made(), 0); /* routers would do it */
+    assert_int_equal(fragments_made(), before); /* routers would do it */
     close_pair(&pair);
 }
 
