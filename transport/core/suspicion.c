@@ -228,7 +228,7 @@ static void notice_narrow_way(struct core *core, struct core_peer *peer, unsigne
     core->counters.refusals_heard++;
     core->counters.refusals_strange += !counts;
     if (counts && has_to_arrive(core, peer, loss) && lane->operations->cut != NULL) {
-        lane->operations->cut(lane);
+        lane->operations->cut(lane, true);
     }
 }
 
@@ -245,7 +245,7 @@ void core_cut_stuck(struct core *core, const struct core_peer *peer, uint64_t no
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         if (lane->operations->cut != NULL && paths_is_usable(&peer->paths, lanes, i)) {
-            lane->operations->cut(lane);
+            lane->operations->cut(lane, false);
         }
     }
 }

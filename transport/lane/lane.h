@@ -187,8 +187,9 @@ struct lane_operations {
     bool (*lost)(struct lane *lane, struct lane_loss *loss);
     /** What is too long for its way is cut there from now on, and joined by who gets it, at a
      * price: of use only if the way has become narrower since connections were made. NULL: that is
-     * not possible. */
-    void (*cut)(struct lane *lane);
+     * not possible. @param known someone who saw a frame says so; else a frame just does not arrive
+     */
+    void (*cut)(struct lane *lane, bool known);
     /** Asks whether the host at this address is there, of which the process may stand still. What
      *  it answers comes back with `mark`. NULL: the lane cannot.
      *  @param vouch ask for proof that the end of a process there would be told of, too. */

@@ -292,11 +292,13 @@ static int limit_length(const struct udp_lane *udp, int socket)
                       udp->cuts_datagrams ? IPV6_PMTUDISC_WANT : IPV6_PMTUDISC_PROBE);
 }
 
-void udp_cut(struct lane *lane)
+void udp_cut(struct lane *lane, bool known)
 {
     struct udp_lane *udp = udp_of(lane);
 
-    if (!udp->cuts_datagrams) {
+    /* Of IPv6, ICMP quotes so much that the way is known to be narrow, if it says so at all: else
+     * only who forges it would have anything cut. */
+    if (!udp->cuts_datagrams && (known || udp->family == AF_INET)) {
         udp->cuts_datagrams = true;
         (void)limit_length(udp, udp->socket);
         udp_shortcuts_end(udp);

@@ -119,7 +119,7 @@ void udp_read_errors(struct udp_lane *udp);
 int udp_pin(struct udp_lane *udp, bool pinned);
 
 /** From now on the kernel, or a router, cuts what is too long for the interface or for its way. */
-void udp_cut(struct lane *lane);
+void udp_cut(struct lane *lane, bool known);
 
 /** Options that what a socket sends should have: out through our interface, errors, room. @return 0
  *  or a negative errno. */

@@ -159,7 +159,7 @@ static enum next_step after_error(struct udp_lane *udp, int error, bool train, u
             break; /* ICMP said so of an earlier one */
         }
         if (!train && !udp->cuts_datagrams) {
-            udp_cut(&udp->lane);
+            udp_cut(&udp->lane, true);
             return AGAIN;
         }
         __attribute__((fallthrough));
