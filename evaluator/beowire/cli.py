@@ -77,7 +77,9 @@ def _say_version(wanted: bool) -> None:
 def group(
     version: Annotated[
         bool,
-        typer.Option("--version", is_eager=True, callback=_say_version, help="Say it, and end."),
+        typer.Option(
+            "--version", is_eager=True, callback=_say_version, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """What stands before a command."""
@@ -127,7 +129,7 @@ def _run() -> int:
         if _nowhere():
             _say("the working directory has been removed: change to another one")
         elif error.errno == errno.EBADF:
-            _say("standard output is closed: what should be there is lost")
+            _say("standard output is closed, so the output is lost")
         else:
             _say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     except Exception as error:

@@ -217,7 +217,7 @@ class EngineProcess:
             at = self._buffer.find(self._marker)
             if at < 0:
                 if len(self._buffer) > MAXIMUM_NOISE_BYTES:
-                    raise self._garbage("whatever the login runs there prints without an end")
+                    raise self._garbage("the login's startup files there print without end")
                 return False
             del self._buffer[: at + len(self._marker)]
             self._marker = b""
@@ -238,9 +238,7 @@ class EngineProcess:
             self._events.append(event)
 
     def _garbage(self, what: str) -> EngineError:
-        return EngineError(
-            self.node, f"the engine does not speak our protocol: {what}", code="GARBAGE"
-        )
+        return EngineError(self.node, f"the engine broke the protocol: {what}", code="GARBAGE")
 
 
 def wait_for_events(engines: Sequence[EngineProcess], timeout_s: float) -> bool:
@@ -275,7 +273,7 @@ _ADVICE = {
     signal.SIGKILL: "; if dmesg says that memory ran out, measure again with a smaller --max-size",
     **dict.fromkeys(
         (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL),
-        ": a fault of its driver, or of the library that it drives; --drivers without it goes on",
+        ": a bug in its driver, or in the library below; leave it out of --drivers",
     ),
 }
 

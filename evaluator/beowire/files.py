@@ -173,7 +173,7 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
         found = None
     if found is not None and not stat.S_ISREG(found.st_mode):
         if not stat.S_ISLNK(found.st_mode):
-            raise OSError(0, "it is there, and no regular file", str(path))
+            raise OSError(0, "it exists, and is not a regular file", str(path))
         found = None
     ours = found is not None and found.st_uid == os.geteuid()
     _rename_over(path, data, mode, found if ours else None)
@@ -252,7 +252,7 @@ def _target(path: Path) -> tuple[Path, os.stat_result | None]:
     except FileNotFoundError:
         named = None
     if named is None or not os.path.samestat(found, named):
-        raise OSError(errno.ESTALE, "the file that it leads to has no name any more: name another")
+        raise OSError(errno.ESTALE, "it leads to a deleted file: name another")
     return target, found
 
 

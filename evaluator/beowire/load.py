@@ -25,7 +25,7 @@ _NICEST = 19
 #: What a user can write, with what it means.
 KINDS: Mapping[str, str] = {
     "hog:NICE": "computes and never waits, NICE from 0 (an equal, the default) to 19",
-    "idle": "the same, but only with what nobody else wants (SCHED_IDLE)",
+    "idle": "the same at the lowest priority (SCHED_IDLE)",
     "duty:PERCENT": "computes for PERCENT of the time, in periods of 10 ms",
     "memory:NICE": "copies memory that no cache holds, NICE as above",
 }

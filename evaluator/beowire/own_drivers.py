@@ -123,7 +123,7 @@ def try_out(info: DriverInfo, directory: Path, interrupts: Interrupts) -> None:
             error = _cause(error, engines)
             raise BeowireError(
                 f"driver {info.name} fails its check on {error.node}: {_without_name(error, info)}:"
-                " mend it (driver.h says what each function owes)",
+                " fix it (driver.h says what each function must do)",
                 exit_code=1,
             ) from None
         finally:

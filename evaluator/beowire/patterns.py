@@ -15,11 +15,11 @@ from beowire.record import DriverInfo
 
 #: What a driver must be able to do, by the engine's name for it, and what is said where it cannot.
 NEEDS: Mapping[str, str] = {
-    "peer": "it has no other end",
-    "reliable": "messages get lost on it",
-    "posting": "it cannot post messages and go on (post_send in driver.h)",
+    "peer": "it has no second end",
+    "reliable": "it loses messages",
+    "posting": "it cannot post messages (post_send in driver.h)",
     "anywhere": "its memory is named in advance (fixed in driver.h)",
-    "collective": "it has no operations of all ends together (collective in driver.h)",
+    "collective": "it has no collective operations (collective in driver.h)",
 }
 
 

@@ -430,4 +430,4 @@ def _left_out(record: Record) -> str:
     if not drivers:
         return ""
     lines = [f"  {', '.join(names)}{span}: {reason}" for (reason, span), names in drivers.items()]
-    return "\n".join(["Not measured, or not to the end", *lines])
+    return "\n".join(["Not measured, or incomplete", *lines])

@@ -87,7 +87,7 @@ TYPED = (
         "./beowire setup --hosts n0,n1,n2 --sudo --group mpi",
         "root",
         changed=("n0,n1,n2", "alice@n0,alice@n1,alice@n2"),
-        says="(?s)n2: /opt/beowire is as it should be.*(ok|slower) +frames: half a round trip of ",
+        says="(?s)n2: /opt/beowire is up to date.*(ok|slower) +frames: half a round trip of ",
     ),
     Typed(MPIRUN, "before", chapter="Start jobs"),
     Typed("nft insert rule", "before"),
@@ -118,7 +118,7 @@ TYPED = (
         ),
         says=r"\A2 ranks: right\n\Z",
     ),
-    Typed("./beowire setup --hosts root@n0,root@n1,root@n2 --undo", "root", says="is taken away"),
+    Typed("./beowire setup --hosts root@n0,root@n1,root@n2 --undo", "root", says="is removed"),
 )
 
 #: What is not typed here, and why.

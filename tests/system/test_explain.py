@@ -59,7 +59,7 @@ def test_explain__beowire_by_layers_and_in_its_code(
     ("words", "reason"),
     [
         (("nothing",), "no driver 'nothing'"),
-        (("tcp", "--trace"), "of Beowire's own drivers: tcp is none"),
+        (("tcp", "--trace"), "Beowire's own drivers only, not with tcp"),
         (("tcp", "--size", "0"), "not a size"),
         (("tcp", "--mtu", "1500"), "add --lab"),
         (("tcp", "--lab", "--hosts", "a,b"), "exclude each other"),

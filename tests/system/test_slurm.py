@@ -161,7 +161,7 @@ def test_salloc__whose_environment_is_hostile(slurm: Slurm, tmp_path: Path) -> N
 def test_compare__where_it_cannot_be(slurm: Slurm, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     words = (*COMPARE, out, "--slurm", "--drivers", "tcp")
-    assert_refused(slurm.run(*words), "in no allocation of Slurm", "salloc -N 2")
+    assert_refused(slurm.run(*words), "not in a Slurm allocation", "salloc -N 2")
     two = ("salloc", "--quiet", "-w", "node0,node2")
     sealed = str(slurm.directory / "sealed")
     done = slurm.run(*two, *words, HOME=sealed, TMPDIR=sealed)

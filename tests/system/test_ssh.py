@@ -340,7 +340,7 @@ def test_enter__a_login_whose_environment_is_hostile(hosts: Hosts, tmp_path: Pat
 def test_enter__a_login_that_runs_nothing(hosts: Hosts) -> None:
     for login, said in (
         ("exit 0\n", "its login runs no command"),
-        ("yes\n", "prints without an end"),
+        ("yes\n", "print without end"),
         ("echo 'This account is closed.'; exit 1\n", "This account is closed."),
     ):
         (hosts.home(1) / ".bashrc").write_text(login, encoding="ascii")

@@ -118,9 +118,9 @@ def _wait(process: "subprocess.Popen[bytes]", seconds: float, files: Sequence[IO
         poller.register(handle, select.POLLIN)
         while not poller.poll(max(0.0, min(_LOOK_S, deadline - time.monotonic())) * 1000):
             if time.monotonic() >= deadline:
-                return f"it does not end within {seconds:g} s (--timeout)"
+                return f"it did not end within {seconds:g} s: raise --timeout"
             if any(os.fstat(file.fileno()).st_size > _MOST_BYTES for file in files):
-                return "it prints without an end"
+                return "its output does not end"
     finally:
         os.close(handle)
     process.wait()

@@ -103,13 +103,13 @@ OWN = (
     App("climate", "spectral elements on a sphere, as in HOMME: long messages", unit="steps/s"),
     App(
         "pipeline",
-        "rows handed on between pieces of work, against what that takes if messages take no time",
+        "rows passed on between pieces of work, compared with messages that take no time",
         unit="% of ideal",
         in_all=False,
     ),
     App(
         "pipeline-halo",
-        "the same, exchanging rows with neighbours while working",
+        "the same, exchanging rows with neighbours during the work",
         unit="% of ideal",
         source="pipeline",
         arguments=("--pattern", "halo"),
@@ -117,7 +117,7 @@ OWN = (
     ),
     App(
         "pipeline-lag",
-        "rows sent between pieces of work that are there within 10 us (ends with one clock)",
+        "share of rows between pieces of work that arrive within 10 us (needs one clock)",
         AT_LEAST_TWO,
         unit="% in time",
         source="pipeline",

@@ -79,7 +79,7 @@ class Program:
 
     def _cause(self, ended: Ended) -> str:
         said = output.reason(self.app.file, [ended.errors, ended.output])
-        return said or f"it ended with status {ended.status}, without a word"
+        return said or f"it ended with status {ended.status} and printed no reason"
 
 
 @dataclass(frozen=True)

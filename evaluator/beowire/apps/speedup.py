@@ -107,7 +107,7 @@ def render(record: AppsRecord, words: Sequence[str], width: int) -> str:
         )
     parts.append(_agreement(record))
     if problems := failures(record):
-        parts.append("\n".join(["Not measured, or not to the end", *(f"  {p}" for p in problems)]))
+        parts.append("\n".join(["Not measured, or incomplete", *(f"  {p}" for p in problems)]))
     first = [_heading(record, words), *warnings(record)]
     heading, others = ([text_table.filled(one, width) for one in part] for part in (first, parts))
     shown = [*heading, _parts_table(record, width), _table(record, width), *others]
@@ -201,7 +201,7 @@ def _table(record: AppsRecord, width: int) -> str:
         ["slowest", *(_seconds(max(cell.figures.values())) for cell in rows)],
         ["runs", *(str(len(cell.figures)) for cell in rows)],
     ]
-    title = "Time of the whole job, from its launcher's start to its end"
+    title = "Whole job, from the launcher's start to its end"
     return text_table.grid(title, columns, [cell.over for cell in rows], width, "over")
 
 
@@ -216,7 +216,7 @@ def _parts_table(record: AppsRecord, width: int) -> str:
         ["start-up", *(_seconds(median(one.init_s or 0.0 for one in of[key])) for key in keys)],
         ["end", *(_seconds(median(one.finalize_s or 0.0 for one in of[key])) for key in keys)],
     ]
-    title = "Medians of the run, of MPI_Init and of MPI_Finalize, of the slowest rank each"
+    title = "Run, MPI_Init and MPI_Finalize: medians of the slowest rank"
     return text_table.grid(title, columns, [key[2] for key in keys], width, "over")
 
 

@@ -56,7 +56,7 @@ def render(record: AppsRecord, width: int) -> str:
     parts = [heading(record), *warnings(record)]
     parts += [text(table, width) for table in tables(record)]
     if problems := failures(record):
-        parts.append("\n".join(["Not measured, or not to the end", *(f"  {p}" for p in problems)]))
+        parts.append("\n".join(["Not measured, or incomplete", *(f"  {p}" for p in problems)]))
     return "\n\n".join(parts)
 
 
@@ -134,8 +134,7 @@ def figures(record: AppsRecord) -> list[Table]:
                     table.rows.append([name, *(_relative(found, cell) for cell in row)])
         if any(cell.over == SHM for cell in own):
             table.notes.append(
-                "shm: the same ranks on the same cores of one node, through the MPI's memory:"
-                " the bound"
+                "shm: the upper bound: the same ranks on one node, through the MPI's shared memory"
             )
         made.append(table)
     return made
@@ -173,8 +172,8 @@ def parts_of_jobs(record: AppsRecord) -> Table:
     found = cells(record.launches, record.meta.apps)
     runs = run_cells(record)
     table = Table(
-        "Run (MPI_Init's return to MPI_Finalize's call), start-up and end: medians, of the slowest"
-        " rank each",
+        "Run (MPI_Init's return to MPI_Finalize's call), start-up and end: medians of the"
+        " slowest rank",
         ["", f"run, speedup over {BASE}", "run", "MPI_Init", "MPI_Finalize", "whole job"],
     )
     for cell in in_order(record, found):

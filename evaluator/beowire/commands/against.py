@@ -32,13 +32,13 @@ AgainstOption = Annotated[
     str | None,
     typer.Option(
         "--against",
-        help="Measures what this record has (or A1,A2, or a directory of them) again, launch by "
-        "launch, until it is clear whether anything is worse: ends with 0 if not, 1 if so, and 2 "
-        "if that cannot be told.",
+        help="Repeat the measurements of this record (or A1,A2, or a directory of records),"
+        " launch by launch, until it is clear whether anything is worse. Exit status: 0 no, 1"
+        " yes, 2 inconclusive.",
     ),
 ]
 ThresholdOption = Annotated[
-    str, typer.Option("--threshold", help="A difference that is of no interest: 3%, 0.5%.")
+    str, typer.Option("--threshold", help="Ignore differences below this: 3%, 0.5%.")
 ]
 USUAL_THRESHOLD = f"{DEFAULT_THRESHOLD * 100:g}%"
 
@@ -56,8 +56,8 @@ class Against:
         none."""
         found = self.sequential.comparison
         if found is None:
-            reason = self.sequential.refusal or "it ended before the first look"
-            raise BeowireError(f"it cannot be told whether anything is worse: {reason}", 2)
+            reason = self.sequential.refusal or "it ended before the first comparison"
+            raise BeowireError(f"inconclusive: {reason}", 2)
         found = replace(found, notes=list(differences(*found.sides)))
         launches = len(found.sides[1].launches)
         if self.request.json:

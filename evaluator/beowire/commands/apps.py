@@ -137,7 +137,7 @@ def _as_text(mpis: dict[str, Installation | str], absent: dict[str, str]) -> lis
         lines.append(f"{'':<{wide}}  {f'absent: {reason}' if reason else classes}")
     lines += [
         f"{'npb-*':<{wide}}  {', '.join(catalogue.NPB_NAMES)} of your own NPB tree: --npb DIR",
-        f"{'-- ...':<{wide}}  a program of yours, with its arguments",
+        f"{'-- ...':<{wide}}  your own program, with its arguments",
         "",
     ]
     for name, found in mpis.items():
@@ -164,7 +164,7 @@ def run_apps(
         list[str] | None,
         typer.Argument(
             metavar="NAME... | -- PROGRAM ARGUMENTS",
-            help="As `beowire apps list` has them, or all; or a program of yours after --.",
+            help="Names from `beowire apps list`, or all; or your own program after --.",
         ),
     ] = None,
     *,
@@ -174,13 +174,14 @@ def run_apps(
         str | None,
         typer.Option(
             "--mpi",
-            help=f"Such as openmpi4,mpich ({', '.join(KINDS)}), or all. Default: the first here.",
+            help=f"Such as openmpi4,mpich ({', '.join(KINDS)}), or all. Default: the first that"
+            f" is installed.",
         ),
     ] = None,
     prefix: PrefixOption = None,
     over: Annotated[
         str,
-        typer.Option("--over", help=f"Ways to compare, of {', '.join(ways.NAMES)}."),
+        typer.Option("--over", help=f"Ways to compare: some of {', '.join(ways.NAMES)}."),
     ] = "tcp,beowire,shm",
     ranks: Annotated[int, typer.Option("--ranks", "-n", help="Number of ranks.")] = 2,
     letter: Annotated[
@@ -190,28 +191,30 @@ def run_apps(
         int,
         typer.Option(
             "--launches",
-            help="Of each way, after one that warms up. From 6 on ratios have a 95 % interval.",
+            help="Launches over each way, after one that is not counted. From 6 on, ratios have"
+            " a 95 % interval.",
         ),
     ] = 6,
     load: Annotated[
         str | None,
         typer.Option(
             "--load",
-            help="Computes on every core of the nodes meanwhile: nice19 (gives way), nice0 (an"
-            " equal), idle (nothing), or several: idle,nice19.",
+            help="Keep every core of the nodes busy meanwhile: nice19 (low priority), nice0"
+            " (equal priority), idle (no load), or several: idle,nice19.",
         ),
     ] = None,
     npb_directory: Annotated[
         Path | None,
-        typer.Option("--npb", help="Your tree of NPB 3.3 or 3.4, MPI version: built in a copy."),
+        typer.Option("--npb", help="Your sources of NPB 3.3 or 3.4, MPI version. A copy is built."),
     ] = None,
     timeout_s: Annotated[
-        float, typer.Option("--timeout", help="Seconds that a launch may take.")
+        float, typer.Option("--timeout", help="Seconds after which a launch is ended.")
     ] = 600.0,
     profile: Annotated[
         bool,
         typer.Option(
-            "--profile/--no-profile", help="Count messages, and time in MPI, in further launches."
+            "--profile/--no-profile",
+            help="Count messages, and time in MPI, in additional launches.",
         ),
     ] = True,
     out: Annotated[
@@ -220,9 +223,12 @@ def run_apps(
     ] = None,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of the order of turns.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed for the order of turns.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the record's lines as they come, nothing else.")
+        bool,
+        typer.Option(
+            "--json", help="Print the record's lines as they are written, and nothing else."
+        ),
     ] = False,
     read_lab: ReadLab,
 ) -> None:
@@ -266,9 +272,7 @@ def run_apps(
         elif hosts is not None:
             place = HostsPlace(SshLauncher(hosts, ssh_option or [], interface))
         else:
-            raise BeowireError(
-                "where? --lab makes two nodes in this machine, --hosts A,B names two"
-            )
+            raise BeowireError("name where to run: --lab (two virtual nodes) or --hosts A,B")
         try:
             outcome = run(place, request, interrupts)
         except KeyboardInterrupt:
@@ -310,10 +314,14 @@ def _apps(
     """What is to be run. Of `all`, only what can use so many ranks."""
     if words:
         if names or npb:
-            raise BeowireError("names of programs, or one of yours after --, but not both")
+            raise BeowireError(
+                "name programs of `beowire apps list`, or your own after --, not both"
+            )
         return [catalogue.user_app(words)], []
     if not names and not npb:
-        raise BeowireError("which? `beowire apps list` has the names; or all; or -- ./program")
+        raise BeowireError(
+            "name a program of `beowire apps list`, or all, or your own: -- ./program"
+        )
     apps, unknown = catalogue.choose(names, npb=npb)
     left = [Left(app=name, reason=reason) for name, reason in unknown.items()]
     if catalogue.ALL in names or not names:

@@ -22,12 +22,12 @@ RulesOption = Annotated[
     Path | None,
     typer.Option(
         "--rules",
-        help="A file of rules that the results have to meet (docs/RULES.md): ends with 0 if they "
-        "do, 1 if they break one, 2 if that cannot be told.",
+        help="Check the results against the rules in this file (docs/RULES.md). Exit status: 0"
+        " met, 1 broken, 2 inconclusive.",
     ),
 ]
 JunitOption = Annotated[
-    Path | None, typer.Option("--junit", help="Write what came of the rules to FILE as JUnit XML.")
+    Path | None, typer.Option("--junit", help="Write the rules' results to FILE as JUnit XML.")
 ]
 PrometheusOption = Annotated[
     Path | None, typer.Option("--prometheus", help="Write the figures to FILE as Prometheus text.")
@@ -41,7 +41,7 @@ def never_worse() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BeowireError(f"cannot write what was found: {error.strerror}", 2) from None
+        raise BeowireError(f"cannot write the results of the rules: {error.strerror}", 2) from None
     except BeowireError as error:
         raise BeowireError(str(error), 2 if error.exit_code == 1 else error.exit_code) from None
 
@@ -73,7 +73,7 @@ def read_checks(rules: Path | None, junit: Path | None, prometheus_file: Path | 
     """BeowireError for rules that cannot be read, and files that cannot be written, before anything
     is measured."""
     if junit is not None and rules is None:
-        raise BeowireError("--junit says what came of rules: add --rules FILE")
+        raise BeowireError("--junit needs --rules FILE")
     for path in (junit, prometheus_file):
         if path is not None:
             files.refuse_unwritable(path)

@@ -90,24 +90,24 @@ def compare(
         str | None,
         typer.Option(
             "--drivers",
-            help="Drivers and groups of them: tcp,beowire or memory,sockets or all; mpi is every "
-            "MPI that is here. Default: one of each kind. `beowire drivers` has them.",
+            help="Drivers or groups: tcp,beowire or memory,sockets or all; mpi: every installed"
+            " MPI. Default: one of each kind. `beowire drivers` lists them.",
         ),
     ] = None,
     driver: Annotated[
         list[Path] | None,
         typer.Option(
             "--driver",
-            help="A driver of your own, FILE.c against driver.h, which is compiled, checked and "
-            "measured, too. May be repeated.",
+            help="Your own driver, FILE.c written to driver.h: it is compiled, checked and"
+            " measured as well. May be repeated.",
         ),
     ] = None,
     driver_command: Annotated[
         list[str] | None,
         typer.Option(
             "--driver-command",
-            help="NAME=COMMAND: its lines SIZE SECONDS (half round trip) become the row NAME. "
-            "May be repeated.",
+            help="NAME=COMMAND: run COMMAND and show its lines SIZE SECONDS (half round trip) as"
+            " NAME. May be repeated.",
         ),
     ] = None,
     pattern: Annotated[
@@ -119,7 +119,7 @@ def compare(
         typer.Option(
             "--sizes",
             help="Such as 8,1024,64KiB, or LOW-HIGH of the schedule. "
-            "Default: NetPIPE's schedule up to --max-size, coarser where --time is short.",
+            "Default: NetPIPE's schedule up to --max-size, fewer if --time is short.",
         ),
     ] = None,
     out: Annotated[
@@ -131,7 +131,7 @@ def compare(
         int,
         typer.Option(
             "--launches",
-            help="How often all is measured with new processes; with --against, at most (20).",
+            help="Repeat everything this often with new processes; with --against, at most (20).",
         ),
     ] = 1,
     against: AgainstOption = None,
@@ -146,60 +146,63 @@ def compare(
     ssh_option: SshOption = None,
     launched_by: LauncherOption = None,
     pin: Annotated[
-        str | None, typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen.")
+        str | None,
+        typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen automatically."),
     ] = None,
     offset: Annotated[
         str | None,
         typer.Option(
             "--offset",
-            help="Bytes from a page to where messages begin: N, or N,M sent and received.",
+            help="Where messages begin, in bytes from the start of a page: N, or N,M for sent"
+            " and received.",
         ),
     ] = None,
     load: Annotated[
         str | None,
         typer.Option(
             "--load",
-            help="Measures all beside a load of the nodes, too, in turns: hog:NICE (0 an equal, 19 "
-            "gives way), idle, duty:PERCENT or memory:NICE, as `beowire load`; or several of them: "
-            "duty:25,duty:50,hog.",
+            help="Measure idle and under a load, in turns: hog:NICE (0 equal, 19 low priority),"
+            " idle, duty:PERCENT or memory:NICE, as in `beowire load`; or several:"
+            " duty:25,duty:50,hog.",
         ),
     ] = None,
     probes: Annotated[
         str | None,
         typer.Option(
             "--probes",
-            help="Shows what messages cost (CPU, interrupts, switches), and counts what would "
-            "disturb in rounds of its own: syscalls,hardware,soaker, or all, or none.",
+            help="Show the cost of messages (CPU time, interrupts, context switches), and more"
+            " in separate rounds: syscalls,hardware,soaker, or all, or none.",
         ),
     ] = None,
     socket_buffer: Annotated[
         str | None,
         typer.Option(
             "--socket-buffer",
-            help="Such as 512KiB: measures TCP with buffers of this size, too (tcp-buffer).",
+            help="Also measure TCP with socket buffers of this size, such as 512KiB (tcp-buffer).",
         ),
     ] = None,
     message_rate: Annotated[
         str | None,
         typer.Option(
             "--message-rate",
-            help="Messages a second of the pattern open-loop: 5000 or 20k. "
-            "Default: 10, 50 and 90 % of the rate up to which none is lost.",
+            help="Messages per second of the pattern open-loop: 5000 or 20k. Default: 10, 50 and"
+            " 90 % of the highest rate without loss.",
         ),
     ] = None,
     system_call_cost: Annotated[
         str | None,
         typer.Option(
             "--system-call-cost",
-            help="Such as 300ns: adds this to every system call of both ends, to see what is slow "
-            "where the kernel is expensive to enter.",
+            help="Add this time, such as 300ns, to every system call of both ends, as on a"
+            " machine with slow system calls.",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Of the order of sizes and turns.")
+        int | None, typer.Option("--seed", help="Seed for the order of sizes and turns.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print result lines as they come, and nothing else.")
+        bool,
+        typer.Option("--json", help="Print result lines as they are measured, and nothing else."),
     ] = False,
     csv: CsvOption = None,
     netpipe_columns: ColumnsOption = False,
@@ -219,9 +222,9 @@ def compare(
     commands = parse_commands(driver_command or [])
     patterns = parse_patterns(pattern)
     if commands and "pingpong" not in patterns:
-        raise BeowireError("--driver-command says half round trips: it takes --pattern pingpong")
+        raise BeowireError("--driver-command reports half round trips: use --pattern pingpong")
     if commands and system_call_cost is not None:
-        raise BeowireError("--system-call-cost does not reach --driver-command: take one of them")
+        raise BeowireError("--system-call-cost does not affect --driver-command: use one of them")
     request = Request(
         patterns=patterns,
         sizes=_sizes(sizes, max_size),
@@ -290,10 +293,10 @@ def _comparison(
     """What `--against` asks for, if it is there."""
     if against is None:
         if "threshold" in named:
-            raise BeowireError("--threshold is of a comparison: add --against RECORD")
+            raise BeowireError("--threshold needs --against RECORD")
         return None
     if checks.rules is not None:
-        raise BeowireError("--against and --rules both decide how it ends: take one")
+        raise BeowireError("--against and --rules both decide the exit status: use one")
     return prepare(against, threshold, request, named)
 
 
@@ -378,12 +381,13 @@ def _message_rate(text: str | None, patterns: list[str]) -> float | None:
     if text is None:
         return None
     if "open-loop" not in patterns:
-        raise BeowireError("--message-rate is of the pattern open-loop: add --pattern open-loop")
+        raise BeowireError("--message-rate needs --pattern open-loop")
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kM]?)", text.strip())
     rate = float(found[1]) * {"": 1, "k": 1e3, "M": 1e6}[found[2]] if found else 0.0
     if not _LEAST_RATE <= rate <= _LARGEST_RATE:
         raise BeowireError(
-            f"cannot send at --message-rate {text!r}: write messages a second, 0.1 to 100M, as 20k"
+            f"cannot send at --message-rate {text!r}: write messages per second, 0.1 to 100M,"
+            f" such as 20k"
         )
     return rate
 

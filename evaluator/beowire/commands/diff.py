@@ -26,14 +26,14 @@ def diff(
         str,
         typer.Argument(
             metavar="A",
-            help="What B is measured against: record.jsonl of a run, its directory, several as "
-            "A1,A2,A3, or a directory of such directories.",
+            help="The run to compare with: its record.jsonl or directory, several as A1,A2,A3,"
+            " or a directory of runs.",
         ),
     ],
     second: Annotated[str, typer.Argument(metavar="B", help="Likewise.")],
     threshold: ThresholdOption = USUAL_THRESHOLD,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print all as one JSON object, and nothing else.")
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
     """Compares two runs: whether B is slower than A, at which sizes.

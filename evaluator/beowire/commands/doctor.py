@@ -22,7 +22,7 @@ from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
 
 AllHostsOption = Annotated[
-    str | None, typer.Option("--hosts", metavar="A,B,C", help="These hosts, reached by ssh.")
+    str | None, typer.Option("--hosts", metavar="A,B,C", help="These hosts, over ssh.")
 ]
 
 

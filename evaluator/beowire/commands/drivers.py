@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def drivers(
     interface: Annotated[
-        str, typer.Option("--interface", help="Ask for this interface; default: any.")
+        str, typer.Option("--interface", help="For this network interface. Default: any.")
     ] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object: drivers, and broken files.")

@@ -41,10 +41,10 @@ def register(app: typer.Typer) -> None:
 @with_lab_options()
 def command(
     context: typer.Context,
-    driver: Annotated[str, typer.Argument(help="One driver, as `beowire drivers` has them.")],
+    driver: Annotated[str, typer.Argument(help="A driver of `beowire drivers`.")],
     *,
     size: Annotated[
-        str, typer.Option("--size", metavar="SIZE", help="Of the messages: 8, 64KiB.")
+        str, typer.Option("--size", metavar="SIZE", help="Size of the messages: 8, 64KiB.")
     ] = "8",
     lab: TwoNodesOption = False,
     hosts: TwoHostsOption = None,
@@ -52,17 +52,17 @@ def command(
         Path | None,
         typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
     ] = None,
-    seconds: Annotated[
-        float, typer.Option("--time", help="Seconds that measuring the layers may take.")
-    ] = 20.0,
+    seconds: Annotated[float, typer.Option("--time", help="Seconds to measure the layers.")] = 20.0,
     trace: Annotated[
         bool,
-        typer.Option("--trace", help="Of Beowire's drivers: a message's way through the code."),
+        typer.Option(
+            "--trace", help="For Beowire's drivers: show a message's way through the code."
+        ),
     ] = False,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print all as one JSON object, and nothing else.")
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
     read_lab: ReadLab,
 ) -> None:

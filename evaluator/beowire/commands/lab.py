@@ -112,7 +112,7 @@ def status(*, as_json: StatusJsonOption = False) -> None:
         print(json.dumps(data, allow_nan=False))
         return
     for name in cleaned:
-        print(f"lab {name} had died: its remains are removed", file=sys.stderr)
+        print(f"lab {name} had ended: its remains are removed", file=sys.stderr)
     if more:
         print("a lab is being made, or removed, just now", file=sys.stderr)
     if not living:
@@ -167,8 +167,7 @@ def mpirun(
         typer.Option(
             "--over",
             metavar="WAYS",
-            help="beowire, or tcp: the MPI's own way over TCP. Several, as tcp,beowire: in turns,"
-            " and compared.",
+            help="beowire, or tcp (the MPI's own TCP); or tcp,beowire: in turns, and compared.",
         ),
     ] = "beowire",
     ranks: RanksOption = 2,
@@ -198,7 +197,7 @@ def mpirun(
         _compare(wanted, name, on or ())
         return
     if check_output or ignore is not None or out is not None or as_json:
-        raise BeowireError("there is one run: add --repeat N, or --over with several ways")
+        raise BeowireError("one run cannot be compared: add --repeat N, or several ways to --over")
     found = installation.find(mpi, prefix)
     linkage.check(program, mpi)
     lab = cluster.find(name)

@@ -41,9 +41,7 @@ def load(
     seconds: Annotated[
         float | None, typer.Option("--time", help="Seconds. Default: until Ctrl-C.")
     ] = None,
-    cpus: Annotated[
-        str | None, typer.Option("--cpus", help="Which, as 0,2-3. Default: all.")
-    ] = None,
+    cpus: Annotated[str | None, typer.Option("--cpus", help="CPUs: 0,2-3. Default: all.")] = None,
 ) -> None:
     """Keeps CPUs or memory of this host busy, and reports how much.
 

@@ -12,9 +12,7 @@ from beowire.mpi import environment, installation
 from beowire.mpi.installation import KINDS
 
 MpiOption = Annotated[str, typer.Option("--mpi", help=f"One of {', '.join(KINDS)}.")]
-OverOption = Annotated[
-    str, typer.Option("--over", help="beowire, or tcp: the MPI's own way over TCP.")
-]
+OverOption = Annotated[str, typer.Option("--over", help="beowire, or tcp (the MPI's own TCP).")]
 PrefixOption = Annotated[
     Path | None,
     typer.Option("--prefix", help="Directory of the MPI to use, with `bin` in it."),

@@ -78,7 +78,7 @@ def netpipe_command(
     read_lab: ReadLab,
     seconds: Annotated[
         float | None,
-        typer.Option("--time", help="Seconds that measuring may take. Default: 0.5 a size."),
+        typer.Option("--time", help="Seconds to measure. Default: 0.5 per size."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Directory for record and report. Default: new.")
@@ -135,7 +135,7 @@ def _checked(wanted: Wanted, seconds: float | None) -> int | None:
     if seconds is not None and not 0 < seconds <= LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
     if max(wanted.offsets) > LARGEST_OFFSET:
-        raise BeowireError(f"-O begins in a page: up to {LARGEST_OFFSET} bytes")
+        raise BeowireError(f"-O is at most {LARGEST_OFFSET} bytes")
     if not wanted.socket_buffer:
         return None
     size = parse_size(wanted.socket_buffer)

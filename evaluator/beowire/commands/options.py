@@ -12,13 +12,13 @@ from beowire.errors import BeowireError
 from beowire.lab.options import LabOptions, read_lab_options
 
 TwoHostsOption = Annotated[
-    str | None, typer.Option("--hosts", help="Between two hosts, reached by ssh: A,B.")
+    str | None, typer.Option("--hosts", help="Between two hosts, over ssh: A,B.")
 ]
 HostsOption = Annotated[
     str | None,
     typer.Option(
         "--hosts",
-        help="Between two hosts, reached by ssh: A,B. More, for patterns between all: A,B,C.",
+        help="Between two hosts, over ssh: A,B. Or more, for patterns between all: A,B,C.",
     ),
 ]
 TwoNodesOption = Annotated[
@@ -26,15 +26,14 @@ TwoNodesOption = Annotated[
 ]
 SlurmOption = Annotated[
     bool,
-    typer.Option(
-        "--slurm", help="Between nodes of the Slurm allocation that this is typed in (salloc -N 2)."
-    ),
+    typer.Option("--slurm", help="Between nodes of the current Slurm allocation (salloc -N 2)."),
 ]
 LauncherOption = Annotated[
     str | None,
     typer.Option(
         "--launcher",
-        help="Starts engines on --hosts by prterun, or an mpirun or mpiexec, in place of ssh.",
+        help="Start the measuring processes on --hosts with prterun, mpirun or mpiexec instead"
+        " of ssh.",
     ),
 ]
 TimeOption = Annotated[
@@ -44,11 +43,13 @@ TimeOption = Annotated[
     ),
 ]
 InterfaceOption = Annotated[
-    str, typer.Option("--interface", help="Network interface. Default: by the route.")
+    str, typer.Option("--interface", help="Network interface. Default: the one of the route.")
 ]
 SshOption = Annotated[
     list[str] | None,
-    typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
+    typer.Option(
+        "--ssh-option", help="Option for ssh, as in ssh_config: Port=2222. May be repeated."
+    ),
 ]
 
 #: What starts engines on hosts unless something else is named.

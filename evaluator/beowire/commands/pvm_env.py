@@ -59,18 +59,19 @@ def pvm_env(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     words: Annotated[
-        bool, typer.Option("--words", help="Print NAME=VALUE, a line each: for env(1).")
+        bool, typer.Option("--words", help="Print one NAME=VALUE per line, for env(1).")
     ] = False,
     library_path: Annotated[
         bool,
         typer.Option(
-            "--library-path", help="Have programs find a libpvm3 of ours, and preload nothing."
+            "--library-path", help="Use Beowire's own libpvm3 by LD_LIBRARY_PATH; preload nothing."
         ),
     ] = False,
     system: Annotated[
         bool,
         typer.Option(
-            "--system", help="Print what has all programs of this host find it, for root."
+            "--system",
+            help="Print commands for root that make all PVM programs of this host use it.",
         ),
     ] = False,
 ) -> None:

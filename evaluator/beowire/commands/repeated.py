@@ -14,22 +14,20 @@ RepeatOption = Annotated[
     typer.Option(
         "--repeat",
         metavar="N",
-        help="Runs over each way, after one that warms up. From 6 on the ratio has a 95 % "
-        "interval. Default: 6.",
+        help="Runs over each way, after one that is not counted. From 6 on, the ratio has a 95 %"
+        " interval. Default: 6.",
     ),
 ]
 CheckOption = Annotated[
     bool,
-    typer.Option(
-        "--check-output", help="Say whether all runs print the same lines, in whatever order."
-    ),
+    typer.Option("--check-output", help="Check that all runs print the same lines, in any order."),
 ]
 IgnoreOption = Annotated[
     str | None,
     typer.Option(
         "--ignore",
         metavar="REGEX",
-        help="With --check-output: lines in which this is found do not count, such as 'time|rate'.",
+        help="With --check-output: ignore lines that match this, such as 'time|rate'.",
     ),
 ]
 OutOption = Annotated[
@@ -41,9 +39,9 @@ OutOption = Annotated[
     ),
 ]
 TimeoutOption = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", help="Seconds that a run may take.")
+    float, typer.Option("--timeout", metavar="SECONDS", help="Seconds after which a run is ended.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON object in place of text.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON object instead of text.")]
 RanksOption = Annotated[int, typer.Option("-n", "--ranks", metavar="N", help="Number of ranks.")]
 
 

@@ -84,16 +84,16 @@ def report(
     paths = [path / "record.jsonl" if path.is_dir() else path for path in records]
     if any(map(is_apps_record, paths)):
         if netpipe_columns:
-            raise BeowireError("a record of programs has no columns of NetPIPE: take --csv")
+            raise BeowireError("a record of `beowire apps` has no NetPIPE columns: use --csv")
         if rules or prometheus or drivers:
-            option = "--drivers is" if drivers else "--rules and --prometheus are"
-            raise BeowireError(f"{option} for records of `beowire compare`")
+            option = "--drivers needs" if drivers else "--rules and --prometheus need"
+            raise BeowireError(f"{option} a record of `beowire compare`")
         with made_sense_of(paths):
             _report_apps(paths, output, csv, text=text)
         return
     read = [read_record(path) for path in paths]
     if len(read) > 1 and (rules or prometheus):
-        raise BeowireError("--rules and --prometheus are of one record: name one")
+        raise BeowireError("--rules and --prometheus take one record")
     for record in read:
         for warning in record.warnings:
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
@@ -176,7 +176,7 @@ def _report_apps(
 ) -> None:
     """The report of a run of `beowire apps`: of one, for each has other programs."""
     if len(paths) > 1:
-        raise BeowireError("a report of programs (`beowire apps`) is of one record: name one")
+        raise BeowireError("a report of `beowire apps` takes one record")
     record = read_apps_record(paths[0])
     for warning in record.warnings:
         typer.echo(f"beowire: {record.path}: {warning}", err=True)

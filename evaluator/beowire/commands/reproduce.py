@@ -32,8 +32,8 @@ def reproduce(
         Path | None,
         typer.Option(
             "--out",
-            help="Directory for the page, its pictures and the records. The one of a run that was "
-            "cut short: goes on with that.",
+            help="Directory for the page, pictures and records. Name that of an interrupted run"
+            " to continue it.",
         ),
     ] = None,
     only: Annotated[
@@ -41,7 +41,7 @@ def reproduce(
         typer.Option(
             "--only",
             metavar="NAMES",
-            help="Some of the measurements, as it names them: warm,copies.",
+            help="Only these measurements, by name: warm,copies.",
         ),
     ] = None,
     pages: Annotated[
@@ -74,7 +74,7 @@ def reproduce(
             found = steps.run_steps(wanted, directory, interrupts, _say)
         except KeyboardInterrupt:
             raise BeowireError(
-                f"interrupted; the same command with --out {directory} goes on from here", 130
+                f"interrupted; the same command with --out {directory} continues from here", 130
             ) from None
     _finish(paper, found, directory, pages)
 

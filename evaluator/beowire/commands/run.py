@@ -55,7 +55,7 @@ def run(
         ),
     ] = None,
     label: Annotated[
-        bool, typer.Option("--label", help="Say in front of each line which rank printed it.")
+        bool, typer.Option("--label", help="Prefix each line with the rank that printed it.")
     ] = False,
     interface: Annotated[
         str | None,

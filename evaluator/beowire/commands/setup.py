@@ -50,21 +50,23 @@ def setup(
     *,
     hosts: AllHostsOption = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Do it. Without, it is only said what would be done.")
+        bool, typer.Option("--apply", help="Do it. Without --apply, only print what would be done.")
     ] = False,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Take away what --apply has put there.")
+        bool, typer.Option("--undo", help="Remove what --apply has installed.")
     ] = False,
     prefix: Annotated[
-        str, typer.Option("--prefix", help="Where to: an own directory, the same on all hosts.")
+        str, typer.Option("--prefix", help="Directory to install to, the same on all hosts.")
     ] = DEFAULT_PREFIX,
     group: Annotated[
         str,
-        typer.Option("--group", help="Who may send Ethernet frames, started by beowire-frames."),
+        typer.Option(
+            "--group", help="Group whose members may send Ethernet frames, by beowire-frames."
+        ),
     ] = "",
     sudo: Annotated[
         bool,
-        typer.Option("--sudo", help="Become root by sudo, for users who may without a password."),
+        typer.Option("--sudo", help="Become root by sudo, which must not ask for a password."),
     ] = False,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
@@ -76,7 +78,7 @@ def setup(
     each two hosts, it bounces messages by each of Beowire's ways. docs/CLUSTER.md
     """
     if apply and undo:
-        raise BeowireError("--apply does it, --undo takes it away: take one")
+        raise BeowireError("--apply and --undo exclude each other")
     _check_words(prefix, group, interface, sudo=sudo)
     here = _hosts(hosts, ssh_option)
     where = BySudo(here) if sudo else here
@@ -96,7 +98,9 @@ def setup(
             plans = [_as_user(here, one, prefix) for one in plans]
         bad = _check(where.names, plans, prefix, interface, ssh_option or []) or bad
     if apply:
-        print(f"where jobs are started: . {prefix}/{SHELL}   (back to TCP: . {prefix}/{OFF})")
+        print(
+            f"in the shell that starts jobs: . {prefix}/{SHELL}   (back to TCP: . {prefix}/{OFF})"
+        )
         print(f"or: module use {prefix}/modulefiles; module load beowire")
         if group:
             print(f"members of {group} (who log in again first) start programs by beowire-frames:")
@@ -160,7 +164,7 @@ def _show_plans(plans: Sequence[Plan], prefix: str, *, apply: bool) -> None:
     said: list[tuple[str, str]] = []
     for one in plans:
         if not one.steps and not one.obstacles:
-            said.append((one.host, f"{prefix} is as it should be"))
+            said.append((one.host, f"{prefix} is up to date"))
         said += [(one.host, f"{'will' if apply else 'would'} {step}") for step in one.steps]
         said += [(one.host, f"NOT POSSIBLE: {obstacle}") for obstacle in one.obstacles]
     _say_of_hosts(said)
@@ -184,7 +188,7 @@ def _apply(
     right = [name for name, one in done.items() if not isinstance(one, BeowireError)]
     _say_of_hosts([(name, "done") for name in right if name in todo])
     if failed:
-        rest = " (the others are done; repeat it)" if len(todo) > 1 else ""
+        rest = " (the other hosts are done: repeat the command)" if len(todo) > 1 else ""
         raise BeowireError(f"{failed[0]}{rest}", exit_code=1)
 
 
@@ -198,7 +202,9 @@ def _undo(where: Hosts, prefix: str) -> None:
         lines = one.splitlines()
         empty = lines == ["nothing"]
         result = (
-            f"nothing of `beowire setup` is in {prefix}" if empty else f"{prefix} is taken away"
+            f"`beowire setup` has installed nothing in {prefix}"
+            if empty
+            else f"{prefix} is removed"
         )
         said.append((name, result))
         said += [(name, f"{line}: it was changed since") for line in lines if line[:5] == "kept "]

@@ -63,49 +63,54 @@ def simulate(
     seeds: Annotated[int, typer.Option("--seeds", help="How many seeds to run.")] = 1,
     seed: Annotated[int, typer.Option("--seed", help="The first of them.")] = 1,
     nodes: Annotated[
-        int | None, typer.Option("--nodes", help="Nodes, 2 to 1000; default: as the seed says.")
+        int | None, typer.Option("--nodes", help="Nodes, 2 to 1000. Default: by the seed.")
     ] = None,
     messages: Annotated[
-        int | None, typer.Option("--messages", help="Messages; default: as the seed says.")
+        int | None, typer.Option("--messages", help="Messages. Default: by the seed.")
     ] = None,
     loss: Annotated[
         ShareOption, typer.Option("--loss", help="Share of frames lost, as 1% or 0.01.")
     ] = None,
     reorder: Annotated[
-        ShareOption, typer.Option("--reorder", help="Share of frames delayed, so overtaken.")
+        ShareOption,
+        typer.Option("--reorder", help="Share of frames delayed until others overtake them."),
     ] = None,
     duplicate: Annotated[
-        ShareOption, typer.Option("--duplicate", help="Share of frames that come twice.")
+        ShareOption, typer.Option("--duplicate", help="Share of frames duplicated.")
     ] = None,
     corrupt: Annotated[
-        ShareOption, typer.Option("--corrupt", help="Share of frames damaged, and so dropped.")
+        ShareOption,
+        typer.Option("--corrupt", help="Share of frames damaged, and therefore dropped."),
     ] = None,
     undetected: Annotated[
         ShareOption,
-        typer.Option("--undetected", help="Share of frames damaged that arrive all the same."),
+        typer.Option("--undetected", help="Share of frames damaged that still arrive."),
     ] = None,
     unchecked: Annotated[
         int | None,
         typer.Option(
-            "--unchecked", help="Each so many-th node has no checksums, 1: none has; 0: all have."
+            "--unchecked", help="Every N-th node has no checksums. 1: none has them, 0: all have."
         ),
     ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
             "--scenario",
-            help=f"What goes wrong: {', '.join(SCENARIOS)}. Default: all; wire, and nothing else,"
-            " if a share or --messages is given.",
+            help=f"Faults: {', '.join(SCENARIOS)}. Default: all; only wire if a share or"
+            f" --messages is given.",
         ),
     ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", help="Write every event of one seed to this file.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", help="Processes. Default: one a core.")
+        int | None, typer.Option("--jobs", help="Processes. Default: one per core.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON (always, if not to a terminal).")
+        bool,
+        typer.Option(
+            "--json", help="Print JSON (the default if standard output is not a terminal)."
+        ),
     ] = False,
 ) -> None:
     """Tests the protocol in simulated clusters, by seed.
@@ -122,7 +127,7 @@ def simulate(
     if scenario is not None and scenario not in SCENARIOS:
         raise BeowireError(f"no scenario {scenario!r}: there are {', '.join(SCENARIOS)}")
     if trace is not None and seeds != 1:
-        raise BeowireError("--trace is of one seed: leave --seeds away")
+        raise BeowireError("--trace records one seed: leave out --seeds")
     shares = {
         "--loss": loss,
         "--reorder": reorder,
@@ -185,7 +190,7 @@ def _show(outcome: Outcome, first_seed: int, as_json: bool) -> None:
 
 def _check(name: str, value: int | None, least: int, most: int) -> None:
     if value is not None and not least <= value <= most:
-        raise BeowireError(f"{name} has to be {least} to {most}, not {value}")
+        raise BeowireError(f"{name} is {least} to {most}, not {value}")
 
 
 def _ppm(name: str, text: str) -> int:

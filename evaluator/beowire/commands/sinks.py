@@ -18,14 +18,14 @@ _STDOUT = "-"
 
 CsvOption = Annotated[
     str | None,
-    typer.Option("--csv", help="Write every result to FILE as comma-separated values; - prints."),
+    typer.Option("--csv", help="Write every result to FILE as CSV; - prints it."),
 ]
 ColumnsOption = Annotated[
     bool,
     typer.Option(
         "--netpipe-columns",
-        help="Print bytes, Mbps and seconds as NetPIPE's np.out has them, and no table; and write "
-        "np.DRIVER.out beside the record.",
+        help="Print bytes, Mbps and seconds as in NetPIPE's np.out instead of the table, and"
+        " write np.DRIVER.out beside the record.",
     ),
 ]
 
@@ -43,7 +43,7 @@ def check(
     }
     names = [name for name, is_wanted in wanted.items() if is_wanted]
     if len(names) > 1:
-        raise BeowireError(f"{' and '.join(names)} print different things: take one")
+        raise BeowireError(f"{' and '.join(names)} print different things: use one")
     if csv is not None and csv != _STDOUT:
         files.refuse_unwritable(Path(csv))
 

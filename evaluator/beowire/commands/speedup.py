@@ -65,7 +65,7 @@ def speedup(
     context: typer.Context,
     program: Annotated[
         list[str],
-        typer.Argument(metavar="-- PROGRAM [ARGUMENTS]...", help="An MPI program of yours."),
+        typer.Argument(metavar="-- PROGRAM [ARGUMENTS]...", help="Your MPI program."),
     ],
     *,
     lab: TwoNodesOption = False,
@@ -92,7 +92,7 @@ def speedup(
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Of the order of turns.")
+        int | None, typer.Option("--seed", metavar="N", help="Seed for the order of turns.")
     ] = None,
     as_json: JsonOption = False,
     read_lab: ReadLab,
@@ -127,8 +127,8 @@ def speedup(
         place = SlurmPlace(SlurmLauncher(interface))
     else:
         raise BeowireError(
-            "where? --lab makes two nodes in this machine, --hosts A,B names two, and in an"
-            " allocation of Slurm (salloc -N 2) its nodes are used"
+            "name where to run: --lab (two virtual nodes), --hosts A,B, or type it in a Slurm"
+            " allocation (salloc -N 2)"
         )
     carry_out(place, wanted, here=hosts is None)
 
@@ -157,7 +157,7 @@ def _request(wanted: Wanted, scratch: Path) -> Request:
     if not 0 < wanted.timeout_s <= _LONGEST_S:
         raise BeowireError(f"--timeout is more than 0 and at most {_LONGEST_S:g} seconds")
     if wanted.ignore is not None and not wanted.check_output:
-        raise BeowireError("--ignore says what --check-output leaves out: add that")
+        raise BeowireError("--ignore needs --check-output")
     over = list(dict.fromkeys(ways.check(word.strip()) for word in wanted.over.split(",")))
     mpi = telling.mpi_of(wanted.words, wanted.mpi, wanted.prefix)
     for name in over:  # before anything is started
@@ -193,7 +193,7 @@ def _show(request: Request, outcome: Outcome, wanted: Wanted) -> None:
         if not wanted.as_json:
             print(f"\nrecord: {request.record}\nreport: {report}", flush=True)
     if outcome.interrupted:
-        raise BeowireError("interrupted: what is shown is of the runs until then", 130)
+        raise BeowireError("interrupted: the results are of the runs before that", 130)
     if outcome.failures:
         raise BeowireError("; ".join(outcome.failures), exit_code=1)
     if not telling.agrees(record):

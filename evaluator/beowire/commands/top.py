@@ -30,22 +30,23 @@ def register(app: typer.Typer) -> None:
 
 def top(
     pid: Annotated[
-        int | None, typer.Option("--pid", help="Only this process; default: all you may look at.")
+        int | None,
+        typer.Option("--pid", help="Only this process. Default: all that you may inspect."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object a line, with all counters.")
+        bool, typer.Option("--json", help="Print all counters, one JSON object per line.")
     ] = False,
     count: Annotated[
         int | None,
-        typer.Option("--count", help="Looks; default: 1, or in a terminal until Ctrl-C."),
+        typer.Option(
+            "--count", help="Number of updates. Default: 1, or in a terminal until Ctrl-C."
+        ),
     ] = None,
-    interval: Annotated[
-        float, typer.Option("--interval", help="Seconds from one look to the next.")
-    ] = 1.0,
+    interval: Annotated[float, typer.Option("--interval", help="Seconds between updates.")] = 1.0,
     details: Annotated[
         bool,
         typer.Option(
-            "--details", help="Of each endpoint its lanes, peers, frames and drops, as --pid does."
+            "--details", help="Show lanes, peers, frames and drops of each endpoint, as --pid does."
         ),
     ] = False,
 ) -> None:
@@ -56,9 +57,9 @@ def top(
     the endpoint was opened.
     """
     if count is not None and count < 1:
-        raise BeowireError("--count has to be at least 1")
+        raise BeowireError("--count is at least 1")
     if not _SHORTEST_S <= interval <= _LONGEST_S:
-        raise BeowireError(f"--interval has to be {_SHORTEST_S} to {_LONGEST_S:.0f} seconds")
+        raise BeowireError(f"--interval is {_SHORTEST_S} to {_LONGEST_S:.0f} seconds")
     console = Console(file=unguarded(sys.stdout))
     with Interrupts(), suppress(KeyboardInterrupt):  # Ctrl-C is how one leaves
         lines = partial(_lines, whole=details or pid is not None, width=console.width)
@@ -79,8 +80,8 @@ def _looks(pid: int | None, count: int | None, interval: float) -> Iterator[Look
         look = watcher.look()
         if pid is not None and not look.views and not look.unreadable:
             raise BeowireError(
-                f"process {pid} has no endpoint open, or is not yours to look at: "
-                "`beowire top` lists all that you may see",
+                f"process {pid} has no open endpoint, or you may not inspect it: `beowire top`"
+                f" lists those that you may",
                 exit_code=1,
             )
         yield look
@@ -108,4 +109,4 @@ def _fitted(lines: list[str], height: int) -> list[str]:
     if len(lines) <= height:
         return lines
     more = len(lines) - height + 1
-    return [*lines[: height - 1], f"{more} lines more: a taller terminal, or --pid, shows them"]
+    return [*lines[: height - 1], f"{more} more lines: use a taller terminal, or --pid"]

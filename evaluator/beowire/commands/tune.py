@@ -45,12 +45,12 @@ def tune(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="The file. Default with --hosts: beowire/beowire.conf in ~/.config.",
+            help="File to write. Default with --hosts: beowire/beowire.conf in ~/.config.",
         ),
     ] = None,
     check: Annotated[
         str | None,
-        typer.Option("--check", help="Measure nothing: say whether this configuration is right."),
+        typer.Option("--check", help="Measure nothing; check this configuration file."),
     ] = None,
     seconds: TimeOption = 120.0,
     interface: InterfaceOption = "",
@@ -75,7 +75,7 @@ def tune(
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
     if lab and out is None:
         raise BeowireError(
-            "what a lab is like is no configuration for real networks: say where to with --out FILE"
+            "a lab's configuration does not suit real networks: name a file with --out FILE"
         )
     path = out or tuning.default_path()
     tuning.check_writable(path)
@@ -109,5 +109,5 @@ def tune(
         print(f"copy it to each of {hosts}: an endpoint reads the file of its own host", file=said)
     if left_out:
         keys = ", ".join(choice.key for choice in left_out)
-        why = left_out[0].why if len(left_out) == 1 else "why is said above and in the file"
+        why = left_out[0].why if len(left_out) == 1 else "the reasons are above and in the file"
         raise BeowireError(f"left out: {keys}: {why}", exit_code=1)

@@ -33,8 +33,8 @@ def render(comparison: Comparison) -> str:
     parts = [
         f"A: {_records(first.records)} ({_launches(len(first.launches))})\n"
         f"B: {_records(second.records)} ({_launches(len(second.launches))})\n"
-        f"What differs by less than {threshold} is taken for the same{_of_tails(comparison)};"
-        " at most 5 % of comparisons in which nothing differs call anything different."
+        f"Differences below {threshold}{_of_tails(comparison)}are ignored. If nothing differs,"
+        " at most 5 % of comparisons report a difference."
     ]
     by_table: dict[tuple[str, str, bool], list[Group]] = {}
     for group in comparison.groups:
@@ -62,7 +62,7 @@ def sentence(comparison: Comparison) -> str:
     text = {
         "worse": f"B is worse than A: {_named(by_verdict['worse'])}",
         "no worse": f"B is no worse than A by {threshold} anywhere",
-        "cannot tell": f"It cannot be told whether B is worse than A by {threshold}",
+        "cannot tell": f"It is unclear whether B is worse than A by {threshold}",
     }[comparison.verdict]
     if comparison.verdict == "cannot tell":
         text += f": {_unsure(by_verdict['unsure'], comparison)}"
@@ -99,8 +99,8 @@ def change(shift: float, is_rate: bool) -> float:
 
 def _of_tails(comparison: Comparison) -> str:
     if not any(group.key.is_tail for group in comparison.groups):
-        return ""
-    return f", of 99th percentiles {_percent_of(comparison.threshold * TAIL_THRESHOLDS)}"
+        return " "
+    return f" ({_percent_of(comparison.threshold * TAIL_THRESHOLDS)} of 99th percentiles) "
 
 
 def _table(groups: Sequence[Group]) -> str:
@@ -160,7 +160,7 @@ def _unsure(found: Sequence[tuple[Group, Range]], comparison: Comparison) -> str
         return "some of it failed, or has too few launches (see above)"
     launches = [len(side.launches) for side in comparison.sides]
     advice = (
-        f"{ADVISED_LAUNCHES} launches of each are advised (there are {launches[0]} and"
+        f"{ADVISED_LAUNCHES} launches of each are needed as a rule (there are {launches[0]} and"
         f" {launches[1]})"
         if min(launches) < ADVISED_LAUNCHES
         else "take more launches, or a larger --threshold"

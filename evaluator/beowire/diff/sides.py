@@ -214,8 +214,8 @@ def differences(first: Side, second: Side) -> Iterator[str]:
     starts = [[record.meta.started for record in side.records] for side in (first, second)]
     if max(starts[0]) < min(starts[1]) or max(starts[1]) < min(starts[0]):
         yield (
-            "one side was measured after the other: what the machine does otherwise by then counts"
-            " as a difference; records in turns (A1, B1, A2, B2 ...) do not have that"
+            "one side was measured after the other, so a change of the machine in between counts"
+            " as a difference: measure in turns (A1, B1, A2, B2 ...)"
         )
 
 

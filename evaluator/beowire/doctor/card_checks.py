@@ -35,11 +35,11 @@ def link(facts: Facts) -> Finding:
             "link",
             State.BAD,
             f"{name} has no link",
-            "nothing goes over it",
+            "no frame passes",
             f"ip link set {name} up   # then look at the cable, and at the switch's lamp",
         )
     if speed is None:
-        return unknown("link", f"{name} does not say how fast it is (virtual ones never do)")
+        return unknown("link", f"{name} does not report its speed (virtual cards never do)")
     if facts.text("interface_duplex") == "half":
         return Finding(
             "link",
@@ -64,7 +64,7 @@ def mtu(facts: Facts) -> Finding:
     size = facts.number("interface_mtu")
     name = facts.interface
     if size is None:
-        return unknown("MTU", f"{name} does not say its MTU")
+        return unknown("MTU", f"{name} does not report its MTU")
     if size < _USUAL_MTU:
         share = _filled(size) / _filled(_USUAL_MTU)
         return Finding(
@@ -98,18 +98,18 @@ def coalescing(facts: Facts) -> Finding:
     adaptive = facts.flag("interface_coalesce_adaptive_receive")
     name = facts.interface
     if wait_us is None:
-        return unknown("coalescing", f"{name} does not say how long it holds back interrupts")
+        return unknown("coalescing", f"{name} does not report its interrupt moderation")
     if wait_us <= _COALESCE_US_MAX and not adaptive:
-        return ok("coalescing", f"interrupts wait {wait_us} µs at most")
-    text = f"interrupts wait {wait_us} µs for more frames" + (
-        ", and the driver changes that as it sees fit" if adaptive else ""
+        return ok("coalescing", f"interrupts are delayed by at most {wait_us} µs")
+    text = f"interrupts are delayed by {wait_us} µs" + (
+        ", adapted by the driver" if adaptive else ""
     )
     return Finding(
         "coalescing",
         State.WORSE if wait_us > _COALESCE_US_MAX else State.NOTE,
         text,
-        f"up to {wait_us} µs are added to each message that somebody waits for; without it more"
-        " CPU time in streams",
+        f"up to {wait_us} µs are added to each message that a program waits for; without it"
+        f" streams take more CPU time",
         f"ethtool -C {name} adaptive-rx off rx-usecs {_COALESCE_US_MAX // 4}",
     )
 
@@ -119,31 +119,31 @@ _OFFLOADS = (
     (
         "interface_offload_rx_gro",
         "gro",
-        "frames of long messages are not joined: each is handed up alone",
+        "received frames are not joined (GRO): long messages take more CPU time",
         State.WORSE,
     ),
     (
         "interface_offload_tx_scatter_gather",
         "sg",
-        "what is sent is copied once more",
+        "sent data is copied once more",
         State.WORSE,
     ),
     (
         "interface_offload_tx_generic_segmentation",
         "gso",
-        "the kernel cuts long sends early: more work a frame",
+        "the kernel splits long sends early: more CPU time",
         State.WORSE,
     ),
     (
         "interface_offload_tx_tcp_segmentation",
         "tso",
-        "the kernel cuts what the card could cut (lane tso): CPU time",
+        "the kernel splits what the card could split (lane tso): more CPU time",
         State.NOTE,
     ),
     (
         "interface_offload_tx_udp_segmentation",
         "tx-udp-segmentation",
-        "the kernel cuts what the card could cut (lane udp): CPU time",
+        "the kernel splits what the card could split (lane udp): more CPU time",
         State.NOTE,
     ),
 )
@@ -161,9 +161,9 @@ def offloads(facts: Facts) -> Finding:
     ]
     off = [one for one in known if facts.flag(one[0]) is False]
     if not known:
-        return unknown("offloads", f"{name} does not say which it has", f"ethtool -k {name}")
+        return unknown("offloads", f"{name} does not report them", f"ethtool -k {name}")
     if not off:
-        return ok("offloads", "frames are cut and joined together")
+        return ok("offloads", "the card, or the kernel late, splits and joins frames")
     worst = State.WORSE if any(one[3] is State.WORSE for one in off) else State.NOTE
     # What a card lacks cannot be switched on.
     switches = " ".join(f"{one[1]} on" for one in off)
@@ -181,16 +181,16 @@ def rings(facts: Facts) -> Finding:
     now = facts.number("interface_ring_receive")
     name = facts.interface
     if now is None:
-        return unknown("rings", f"{name} does not say how many frames may wait in it")
+        return unknown("rings", f"{name} does not report its ring sizes")
     most = _ring_maximum(facts.lines("rings"))
     if now >= _RING_MIN or (most is not None and now >= most):
-        return ok("rings", f"room for {now} frames that come")
+        return ok("rings", f"room for {now} received frames")
     return Finding(
         "rings",
         State.WORSE,
-        f"room for {now} frames that come" + (f" of {most} that there could be" if most else ""),
-        f"{now * _USUAL_MTU * 8 / 1e9 * 1000:.2g} ms at 1 Gbit/s, then frames are lost, each of"
-        " which costs a round trip",
+        f"room for {now} received frames" + (f" of at most {most}" if most else ""),
+        f"{now * _USUAL_MTU * 8 / 1e9 * 1000:.2g} ms at 1 Gbit/s, then frames are lost, and each"
+        f" costs a round trip",
         f"ethtool -G {name} rx {most or 1024}",
     )
 
@@ -221,20 +221,20 @@ def losses(facts: Facts) -> Finding:
             return Finding(
                 "losses",
                 State.NOTE,
-                f"{dropped} of {received} frames were for nobody here, or were dropped",
-                "if that number grows while a job runs, the host does not keep up: what is lost"
-                " is sent again",
+                f"{dropped} of {received} frames were of unknown protocols, or dropped",
+                "if this grows while a job runs, the host does not keep up, and lost frames are"
+                " sent again",
                 f"ip -s -s link show {facts.interface}   # before and after a job",
             )
         return Finding(
             "losses",
             State.WORSE,
-            f"{errors} damaged, {overrun} too many, {send_errors} not sent, of"
+            f"{errors} damaged, {overrun} overrun, {send_errors} not sent, of"
             f" {received + sent} frames",
             "each costs at least a round trip",
             f"ethtool -S {facts.interface} | grep -v ': 0'   # cable, port, or rings too small",
         )
-    return unknown("losses", "the kernel does not count what goes over it")
+    return unknown("losses", "the kernel does not count its frames")
 
 
 def interrupts(facts: Facts) -> Finding:
@@ -243,7 +243,7 @@ def interrupts(facts: Facts) -> Finding:
     places = [line.split(maxsplit=1)[1] for line in facts.lines("affinity") if " " in line]
     if not places:
         return unknown(
-            "interrupts", f"{facts.interface} has no interrupt of its own (virtual ones have none)"
+            "interrupts", f"{facts.interface} has no interrupt of its own (virtual cards have none)"
         )
     where = ", ".join(dict.fromkeys(places))
     if len(places) > 1 and len(set(places)) == 1 and "," not in where and "-" not in where:
@@ -252,8 +252,8 @@ def interrupts(facts: Facts) -> Finding:
             State.NOTE,
             f"all {len(places)} of its interrupts go to CPU {where}"
             + (f" of {cpus}" if cpus else ""),
-            f"a process on CPU {where} shares it with all that comes: leave that CPU free, or"
-            " spread them",
+            f"a process on CPU {where} shares it with all received frames: leave that CPU free,"
+            f" or distribute the interrupts",
             "systemctl start irqbalance   # or: echo CPU > /proc/irq/NUMBER/smp_affinity_list",
         )
     return ok("interrupts", f"{len(places)}, on CPUs {where}")
@@ -281,7 +281,7 @@ def polling(facts: Facts) -> Finding:
     driver = facts.text("interface_driver")
     name = facts.interface
     if len(numbers) < 2 or driver == "veth":
-        return unknown("polling", f"{name} has no queue that could be polled")
+        return unknown("polling", f"{name} has no queue that can be polled")
     if driver in _UNPOLLED:
         return Finding("polling", State.NOTE, f"of no use: {_UNPOLLED[driver]}")
     steps = []
@@ -297,17 +297,18 @@ def polling(facts: Facts) -> Finding:
     if driver == "e1000e" and f"{name}-tx-0" in lines:
         steps.append("modprobe -r e1000e; modprobe e1000e IntMode=1")
     if not steps:
-        return ok("polling", "the card is quiet while an endpoint polls it (busy_poll_us)")
+        return ok(
+            "polling", "the card does not interrupt while an endpoint polls it (busy_poll_us)"
+        )
     # Not over a login that comes by this card.
     cut = any("modprobe" in one or "ip link" in one for one in steps)
     return Finding(
         "polling",
         State.NOTE,
-        "the card interrupts also while an endpoint polls it (busy_poll_us)",
-        "two to four interrupts for a short message there and back, in place of 0.05 and less;"
-        f" TCP's frames wait up to {_FLUSH_NS // 1000} µs where nobody polls"
-        " (docs/PERFORMANCE.md, Interrupts)"
-        + ("; the card is off meanwhile, so type it at the console" if cut else ""),
+        "the card interrupts even while an endpoint polls it (busy_poll_us)",
+        "two to four interrupts per short round trip instead of 0.05 or fewer; with the change"
+        f" TCP's frames wait up to {_FLUSH_NS // 1000} µs if nobody polls (docs/PERFORMANCE.md,"
+        f" Interrupts)" + ("; the card is off meanwhile, so type it at the console" if cut else ""),
         "; ".join(steps),
     )
 

@@ -71,7 +71,7 @@ def firewall(facts: Facts) -> Finding:
         return resets
     if let_in:
         return ok("firewall", f"a rule lets in UDP of {network}")
-    return ok("firewall", "it has rules, and lets in what they do not name")
+    return ok("firewall", "it has rules, and accepts by default")
 
 
 def _closed(chain: _Chain, rule: str, network: str) -> Finding:
@@ -81,8 +81,8 @@ def _closed(chain: _Chain, rule: str, network: str) -> Finding:
         "firewall",
         State.BAD,
         f"{chain.name} drops {what}",
-        "unless a rule lets UDP of the other nodes in, the lane udp is of no use, and with it"
-        " whatever cannot go as Ethernet frames (which this firewall does not see)",
+        "unless a rule accepts UDP from the other nodes, the lane udp does not work, nor"
+        " anything that cannot use Ethernet frames (which this firewall does not see)",
         chain.do.replace("NETWORK", network),
     )
 
@@ -103,8 +103,8 @@ def _without_rules(facts: Facts) -> Finding:
     if status and status[0] == "0":
         return ok("firewall", "no rules (nft)")
     if status and status[0] == "absent" and facts.number("user_id") == 0:
-        return ok("firewall", "none that is known: neither nft nor iptables has rules")
-    return unknown("firewall", "its rules can be read by root only", "sudo nft list ruleset")
+        return ok("firewall", "none found: neither nft nor iptables has rules")
+    return unknown("firewall", "only root can read its rules", "sudo nft list ruleset")
 
 
 def _nft_chains(lines: Sequence[str]) -> list[_Chain]:

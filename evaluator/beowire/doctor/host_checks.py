@@ -54,7 +54,7 @@ def buffers(facts: Facts) -> Finding:
     """How much may wait in a socket, for those who may not have more than the host allows?"""
     receive, send = facts.number("rmem_max"), facts.number("wmem_max")
     if facts.may(_NET_ADMIN):
-        return ok("socket buffers", "this user has what Beowire asks for, whatever the limits")
+        return ok("socket buffers", "this user may exceed the limits")
     if receive is None or send is None:
         return unknown("socket buffers", "net.core.rmem_max and wmem_max cannot be read")
     least = min(receive, send)
@@ -66,7 +66,7 @@ def buffers(facts: Facts) -> Finding:
         "socket buffers",
         State.NOTE if rate > 2.5 else State.WORSE,
         f"at most {least // 1024} KiB (net.core.rmem_max {receive}, wmem_max {send})",
-        f"{under_way // 1024} KiB may be under way to a process: {rate:.1f} Gbit/s at round trips"
+        f"{under_way // 1024} KiB can be in flight to a process: {rate:.1f} Gbit/s at round trips"
         " of 200 µs, less while it computes",
         f"sysctl -w net.core.rmem_max={_BUFFER_BYTES} net.core.wmem_max={_BUFFER_BYTES}"
         "   # and the same in /etc/sysctl.d/beowire.conf",
@@ -79,14 +79,14 @@ def clock(facts: Facts) -> Finding:
     others = facts.text("clocksources_available")
     if facts.clock_ns is None:
         return unknown("clock", f"{source or 'which it is'}: not timed")
-    said = f"{source or 'unknown source'}, {facts.clock_ns:.0f} ns a look (measured)"
+    said = f"{source or 'unknown source'}, {facts.clock_ns:.0f} ns per reading (measured)"
     if facts.clock_ns <= _CLOCK_NS_MAX:
         return ok("clock", said)
     return Finding(
         "clock",
         State.WORSE,
         said,
-        "each message needs several looks",
+        "each message reads it several times",
         "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
         if "tsc" in others.split()
         else "# boot with tsc=reliable, if the machine's processors keep the same time",
@@ -97,7 +97,7 @@ def governor(facts: Facts) -> Finding:
     """How fast do the cores run?"""
     kinds = [line.split()[-1] for line in facts.lines("governors")]
     if not kinds:
-        return unknown("frequency", "the cores' frequency is not the host's to choose")
+        return unknown("frequency", "this host does not control it (as in a virtual machine)")
     driver = facts.text("cpu_frequency_driver")
     # These two drivers' powersave is what is called ondemand elsewhere.
     slow = (
@@ -108,7 +108,7 @@ def governor(facts: Facts) -> Finding:
             "frequency",
             State.WORSE,
             f"governor {', '.join(kinds)}",
-            "cores run at their lowest frequency, so does all that a message needs",
+            "cores run at their lowest frequency, so messages take longer",
             "cpupower frequency-set -g performance",
         )
     if set(kinds) != {"performance"}:
@@ -116,8 +116,7 @@ def governor(facts: Facts) -> Finding:
             "frequency",
             State.NOTE,
             f"governor {', '.join(kinds)} ({driver or 'driver not known'})",
-            "cores that wait for messages spin, so they are fast as a rule; those that wake up are"
-            " slow at first",
+            "cores that poll stay fast; cores that wake up are slow at first",
             "cpupower frequency-set -g performance",
         )
     return ok("frequency", "governor performance")
@@ -141,8 +140,8 @@ def idle(facts: Facts) -> Finding:
         "power states",
         State.WORSE,
         f"idle cores go as deep as {name}, and take {latency} µs to wake up",
-        f"up to {latency} µs are added to messages that come while nobody spins: after 50 µs"
-        " of silence, and to every interrupt of a core that idles",
+        f"up to {latency} µs are added to messages that arrive while no process polls (after 50"
+        f" µs of silence), and to interrupts on idle cores",
         f"cpupower idle-set -D {_WAKE_US_MAX}   # until the next boot",
     )
 
@@ -157,7 +156,8 @@ def reading(facts: Facts) -> Finding:
         State.NOTE,
         f"kernel.yama.ptrace_scope is {scope}",
         "a long message to a rank of the same host waits while its sender computes",
-        "sysctl -w kernel.yama.ptrace_scope=0   # ranks of one user may then look at each other",
+        "sysctl -w kernel.yama.ptrace_scope=0   # then ranks of one user can read each other's"
+        " memory",
     )
 
 
@@ -186,7 +186,7 @@ def pages(facts: Facts) -> Finding:
         "huge pages",
         State.NOTE,
         f"transparent ones: {kind}",
-        "programs that use much memory look up more of its pages; messages hardly",
+        "programs that use much memory have more TLB misses; messages hardly any",
         "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
     )
 
@@ -202,7 +202,7 @@ def load(facts: Facts) -> Finding:
         "load",
         State.WORSE if value >= cpus / 2 else State.NOTE,
         f"{value:.1f} on {cpus} CPUs in the last minute",
-        "what else runs takes cores from ranks, and from messages",
+        "other programs take cores from ranks and from messages",
         "top",
     )
 
@@ -254,7 +254,7 @@ def mpis(facts: Facts) -> Finding:
         "MPI",
         State.NOTE,
         "none in the search path",
-        "one that is elsewhere needs its `bin` there, or --prefix for `beowire mpi-env`",
+        "for one elsewhere, add its `bin` to PATH, or use `beowire mpi-env --prefix`",
         "apt-get install openmpi-bin",
     )
 
@@ -323,14 +323,14 @@ def moves(facts: Facts) -> Finding:
             "moving addresses",
             State.BAD,
             f"within two seconds {'; '.join(moved)}",
-            "two hosts have the same address, or one says that it has another's: it reads what is"
-            " sent there, and can end a job (docs/SECURITY.md)",
+            "two hosts have the same address, or one claims another's: it receives that host's"
+            " traffic, and can end a job (docs/SECURITY.md)",
             "# have the switch bind addresses to ports (port security, dynamic ARP inspection), and"
             " jobs seal their frames: `authenticate = true`",
         )
     if not holders:
         return unknown("moving addresses", "`ip neigh` lists no other host")
-    return ok("moving addresses", f"{len(holders)} of other hosts stayed where they were")
+    return ok("moving addresses", f"{len(holders)} addresses of other hosts stayed the same")
 
 
 CHECKS: Sequence[Callable[[Facts], Finding]] = (

@@ -63,7 +63,7 @@ def diagnose(found: Facts, *, udp_passes: bool = False) -> Diagnosis:
     findings = [check(found) for check in host_checks.CHECKS]
     if udp_passes:
         findings = [
-            ok(one.check, f"{one.text}, but UDP of the other hosts comes in (tried)")
+            ok(one.check, f"{one.text}, but UDP from the other hosts arrives (tried)")
             if one.check == "firewall" and one.state is State.BAD
             else one
             for one in findings

@@ -136,7 +136,7 @@ class Visits:
     def _bounce(self, way: Way, places: tuple[int, int]) -> Bounced:
         ends = [self._found[place] for place in places]
         for end in ends:
-            reason = end.drivers.get(way.driver, "this engine does not have it")
+            reason = end.drivers.get(way.driver, "this engine does not have the driver")
             if reason:
                 return Bounced(why=f"{end.host}: {reason}", tried=False)
         size = way.size

@@ -74,7 +74,7 @@ def render(diagnoses: Sequence[Diagnosis], between: Sequence[Finding], width: in
         for line in _wrapped(f"{', '.join(hosts)}: {title}", width, "", "  ")
     ]
     if len(diagnoses) > 1:
-        lines += ["", "on each of them, where none is named"]
+        lines += ["", "on all hosts, unless some are named"]
     found = together(diagnoses)
     lines += lines_of(found, width)
     if between:

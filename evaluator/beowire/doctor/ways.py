@@ -15,25 +15,25 @@ STOPPED: Mapping[str, tuple[State, str, str]] = {
     "frames": (
         State.BAD,
         "short messages go over UDP, and take longer",
-        "# have the switch (and whatever else is between, such as a hypervisor or an nft table of"
-        " the families netdev or bridge) pass EtherType 0x88B5; or choose one that it passes:"
-        " FI_BEOWIRE_ETHERTYPE",
+        "# have the switch (and hypervisors, and nft tables of the families netdev or bridge)"
+        " pass EtherType 0x88B5, or choose another by FI_BEOWIRE_ETHERTYPE",
     ),
     "cut frames": (
         State.WORSE,
         "long messages go over UDP, and take more CPU time",
-        "# have what is between pass IPv4 frames to 239.192.0.0/14 whose protocol is TCP and that"
-        " are no connection's (stateful bridges drop them)",
+        "# have switches and bridges pass IPv4 frames to 239.192.0.0/14 with protocol TCP and no"
+        " connection (stateful bridges drop them)",
     ),
     "UDP": (
         State.BAD,
-        "there is no second way: a job over Ethernet frames notices late that a process has died",
+        "there is no second way, and jobs over Ethernet frames notice late that a process has died",
         "nft insert rule inet filter input ip saddr {network} meta l4proto '{{ udp, icmp }}'"
-        " accept   # on both hosts: there is no fixed port",
+        " accept   # on both hosts, there is no fixed port; `beowire doctor` there names other"
+        " tables",
     ),
     "full frames": (
         State.BAD,
-        "messages find a shorter length by trying, which takes some 0.1 s at first; TCP stalls",
+        "Beowire finds a shorter length by trying, which takes about 0.1 s at first; TCP stalls",
         "ip link set {interface} mtu 1500   # the same on all cards, and at least as much in the"
         " switch",
     ),
@@ -172,7 +172,7 @@ def _mtus(found: Sequence[Facts]) -> list[Finding]:
             "MTU",
             State.WORSE,
             "not the same: " + ", ".join(f"{host} {size}" for host, size in sizes.items()),
-            f"frames between them are of {least} at most; TCP may stall",
+            f"frames between them have at most {least} bytes; TCP may stall",
             f"ip link set {found[0].interface} mtu {least}   # on each",
         )
     ]

@@ -76,11 +76,13 @@ def explain(launcher: Launcher, asked: Asked, interrupts: Interrupts) -> Explana
             f"{target} exists already and is not overwritten: name another directory"
         )
     if asked.trace and "beowire" not in asked.driver:
-        raise BeowireError(f"--trace is of Beowire's own drivers: {asked.driver} is none")
+        raise BeowireError(
+            f"--trace works with Beowire's own drivers only, not with {asked.driver}"
+        )
     if asked.trace and launcher.kind == "hosts":
-        raise BeowireError("--trace is of one clock: both ends have to be here (--lab)")
+        raise BeowireError("--trace needs both ends on this machine: use --lab")
     if asked.trace and _has_machines(launcher):
-        raise BeowireError("--trace is of one clock: leave out --backend")
+        raise BeowireError("--trace needs one clock: leave out --backend")
     with _room(asked), launcher:
         try:
             return _explain(launcher, asked, interrupts, target)
@@ -165,9 +167,9 @@ class _Stage:
     def split(self, size: int, half_ns: float) -> tuple[Split | None, str]:
         """Where the time goes, or why that is not known."""
         if self.launcher.kind == "hosts":
-            return None, "perf is asked on this machine only, so both ends have to be here (--lab)"
+            return None, "perf needs both ends on this machine: use --lab"
         if _has_machines(self.launcher):
-            return None, "perf is asked of this machine's kernel, and nodes have one of their own"
+            return None, "perf reads this machine's kernel, and the nodes have their own"
         try:
             return self._profiled(size, half_ns), ""
         except perf.NoPerf as error:
@@ -190,7 +192,7 @@ class _Stage:
         with self.session(size) as session:
             cpus = [cpu for cpu in session.cpus if cpu is not None]
             if len(set(cpus)) < len(session.cpus):
-                raise perf.NoPerf("each end needs a processor of its own for that")
+                raise perf.NoPerf("perf needs a processor for each end")
             with perf.recording(cpus) as samples:
                 begun, rested = time.monotonic_ns(), perf.idle_ns(cpus)
                 one = _run(session, size, shape)

@@ -25,7 +25,7 @@ def render(found: Explanation) -> str:
     if found.split is not None:
         parts.append(_split(found.split))
     else:
-        parts.append(f"Where it goes inside is not known: {found.why_not}")
+        parts.append(f"How the time is spent inside is not known: {found.why_not}")
     if found.time_line is not None:
         parts.append(timeline.render(found.time_line))
     return "\n\n".join(parts)
@@ -123,10 +123,10 @@ def _split(found: Split) -> str:
 
 def _notes(found: Split) -> list[str]:
     lines = [
-        "Own code, looking: what the programs do between two calls, and looks for a message that is"
-        " not there yet while nobody else works; no sample tells the two apart."
+        "Own code, looking: the programs' own code, and polling while nobody else works. Samples"
+        " cannot tell the two apart."
         if found.spins
-        else "Waiting: neither end is at work: the wire, processors that wake up."
+        else "Waiting: neither end works: the wire, processors that wake up."
     ]
     if not found.complete:
         lines.append(

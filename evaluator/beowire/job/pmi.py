@@ -66,9 +66,7 @@ class Board:
             case known if known in simple:
                 return simple[known]
             case _:
-                raise BeowireError(
-                    f"rank {rank} does not ask as PMI-1 does: {line[:80]!r}", exit_code=1
-                )
+                raise BeowireError(f"rank {rank} does not speak PMI-1: {line[:80]!r}", exit_code=1)
 
     def _put(self, key: str, value: str) -> str:
         if not key or key in self._values:

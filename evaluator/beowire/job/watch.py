@@ -121,7 +121,7 @@ class Job:
             return
         *lines, rest = (self._partial.get(rank, b"") + data).split(b"\n")
         if len(rest) > LINE_BYTES_MAX:
-            raise BeowireError(f"rank {rank} asks without an end", exit_code=1)
+            raise BeowireError(f"rank {rank} sends a request without end", exit_code=1)
         self._partial[rank] = rest
         for line in lines:
             for reply in self._board.handle(rank, line.decode("ascii", "replace")):

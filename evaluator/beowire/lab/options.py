@@ -172,18 +172,18 @@ class LabOptions:
         if self.backend == "vm" and self.nic not in CARDS:
             raise BeowireError(f"no card {self.nic!r}: --nic is one of {', '.join(CARDS)}")
         if self.backend != "vm" and self.nic:
-            raise BeowireError("--nic is of --backend vm: add it")
+            raise BeowireError("--nic needs --backend vm")
         if self.backend == "namespaces" and self.modules:
             raise BeowireError(
-                "--module is of --backend vm or uml: namespaces have the host's kernel"
+                "--module needs --backend vm or uml: namespaces use the host's kernel"
             )
         for module in self.modules:
             if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", module, re.ASCII):
                 raise BeowireError(f"no module of the kernel can be named {module!r}")
         if self.backend == "vm" and self.impaired:
             raise BeowireError(
-                "--rate, --delay and --loss are not of --backend vm: in its nodes"
-                " `tc qdisc add dev eth0 root netem` has them"
+                "--backend vm has no --rate, --delay or --loss: use `tc qdisc add dev eth0 root"
+                " netem` in its nodes"
             )
 
     @property

@@ -160,7 +160,7 @@ def refuse_foreign(host: str, machine: str) -> None:
 
 #: What a host says, and what it means. `at`: where; `link`: that place is ours, and may be a link.
 _CAUSES = (
-    (r"^lacks (\S+)$", "it has no `{0}`, which it takes to bring the engine there: install it"),
+    (r"^lacks (\S+)$", "it has no `{0}`, which is needed to copy the engine there: install it"),
     (
         r"No space left on device|Wrote only \d+ of|short write|Disk quota exceeded",
         "its disk is full{at}: make room there{link}",
@@ -172,8 +172,7 @@ _CAUSES = (
     ),
     (
         r"Error relocating|Error loading shared library|^no loader (.*ld-linux.*)$",
-        "its C library is musl, or another that is not the glibc which this engine needs: build"
-        " Beowire there",
+        "its C library is musl or another, and this engine needs glibc: build Beowire there",
     ),
     (r"^no loader (.*)$", "the engine's loader {0} is missing there: build Beowire there"),
     (r"error while loading shared libraries: ([^:\s]+)", "it lacks the library {0}: install it"),
@@ -200,4 +199,4 @@ def explain_engine(said: str, status: int) -> str:
     lines = [line for line in said.splitlines() if not (place and line == place[0])]
     if "ermission denied" in said:
         return f"no permission: {lines[-1]}"
-    return lines[-1] if lines else f"what runs there ends with status {status}"
+    return lines[-1] if lines else f"the command there ended with status {status}"

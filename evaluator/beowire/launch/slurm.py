@@ -45,8 +45,8 @@ class SlurmLauncher(StepLauncher):
         """Those of the allocation, in Slurm's order."""
         if "SLURM_JOB_ID" not in os.environ:
             raise BeowireError(
-                "this is in no allocation of Slurm: ask for two nodes (salloc -N 2, sbatch -N 2)"
-                " and type it there"
+                "not in a Slurm allocation: ask for two nodes (salloc -N 2, sbatch -N 2) and"
+                " type it there"
             )
         for program in ("srun", "scontrol"):
             if shutil.which(program) is None:

@@ -50,7 +50,7 @@ _SSH_ERRORS = (
     ),
     (
         r"Permission denied",
-        "it refuses the key: `ssh {host}` has to work without a password (ssh-copy-id, ssh-agent)",
+        "it refuses the key: `ssh {host}` must work without a password (ssh-copy-id, ssh-agent)",
     ),
     (r"Connection refused", "no ssh server answers there"),
     (r"timed out|Operation timed out", "it does not answer"),
@@ -74,7 +74,7 @@ class SshHosts:
         for option in options:
             if not re.match(r"[A-Za-z]\w*\s*[=\s]\s*\S", option):
                 raise BeowireError(
-                    f"{option!r} is no option for ssh: write it as in ssh_config: Port=2222"
+                    f"{option!r} is not an option for ssh: write it as in ssh_config: Port=2222"
                 )
         if shutil.which("ssh") is None:
             raise BeowireError("ssh is missing: install the package openssh-client")
@@ -114,7 +114,7 @@ class SshHosts:
             done = talk(command, data, _ANSWER_BYTES + MAXIMUM_NOISE_BYTES, _COMMAND_S)
         except TalksTooMuch:
             raise BeowireError(
-                f"{host}: whatever the login runs there prints without an end"
+                f"{host}: the login's startup files there print without end"
             ) from None
         except subprocess.TimeoutExpired:
             raise BeowireError(f"{host}: it does not answer in {_COMMAND_S:.0f} s") from None
@@ -265,4 +265,4 @@ def _explain_ssh(host: str, said: str) -> str:
 def _explain_login(noise: str, said: str) -> str:
     lines = [*noise.splitlines(), *said.splitlines()]
     last = f" (it says: {lines[-1]})" if lines else ""
-    return f"its login runs no command: `ssh HOST true` has to work there{last}"
+    return f"its login runs no commands: `ssh HOST true` must work{last}"

@@ -132,7 +132,7 @@ class StepLauncher:
         try:
             done = talk(command, data, _ANSWER_BYTES + MAXIMUM_NOISE_BYTES, _STEP_S, taken)
         except TalksTooMuch:
-            raise BeowireError(f"{node.name}: what starts there prints without an end") from None
+            raise BeowireError(f"{node.name}: the command there prints without end") from None
         except subprocess.TimeoutExpired:
             raise BeowireError(f"{node.name}: it does not answer in {_STEP_S:.0f} s") from None
         except OSError as error:

@@ -82,8 +82,8 @@ def overruled(chosen: Mapping[str, str], over: str) -> str | None:
         return None
     words = " ".join(lost)
     return (
-        f"--over {over} overrules {words} of the environment; for the ranks to have it:"
-        f" -- env {words} PROGRAM"
+        f"--over {over} replaces {words} of the environment; to give it to the ranks: -- env"
+        f" {words} PROGRAM"
     )
 
 

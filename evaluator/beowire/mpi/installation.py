@@ -49,11 +49,11 @@ def _open_mpi(major: int, hint: str) -> Kind:
 
 
 KINDS = {
-    "openmpi4": _open_mpi(4, "openmpi-bin and libopenmpi-dev of Debian 12 are it"),
+    "openmpi4": _open_mpi(4, "install Debian 12's openmpi-bin and libopenmpi-dev"),
     "openmpi5": _open_mpi(
         5,
-        "openmpi-bin and libopenmpi-dev of Debian 13 are it, and `scripts/install-mpi openmpi5`"
-        " brings it to a checkout",
+        "install Debian 13's openmpi-bin and libopenmpi-dev, or type `scripts/install-mpi"
+        " openmpi5` in a checkout",
     ),
     "mpich": Kind(
         title="MPICH",
@@ -61,14 +61,14 @@ KINDS = {
         compilers=("mpicc.mpich", "mpicc"),
         version=r"HYDRA build details:\s+Version:\s+(\S+)",
         # Debian's own is built for UCX alone.
-        hint="`scripts/install-mpi mpich` brings one with libfabric to a checkout",
+        hint="type `scripts/install-mpi mpich` in a checkout for one with libfabric",
     ),
     "intel": Kind(
         title="Intel MPI",
         launchers=("mpiexec.hydra",),
         compilers=("mpicc",),
         version=r"Intel\(R\) MPI Library.*?Version ([\d.]+)",
-        hint="`scripts/install-mpi intel` brings it to a checkout",
+        hint="type `scripts/install-mpi intel` in a checkout",
     ),
 }
 

@@ -41,7 +41,7 @@ def plan(host: str, said: str, prefix: str, files: Sequence[Piece], group: str) 
     if other:
         steps.append(f"replace in {prefix}: {', '.join(other)} (of another version)")
     if "interrupted" in found:
-        steps.append(f"finish in {prefix} what was interrupted")
+        steps.append(f"complete the interrupted installation in {prefix}")
     capable = "cap_net_raw" in _first(found, "capability")
     allowed = capable and _first(found, "frames") == f"750 {group}"
     if group and not (allowed and FRAMES in found.get("same", [])):
@@ -85,24 +85,23 @@ def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str
     if "shared" in found:
         alone = "root's alone" if is_root else "yours alone"
         obstacles.append(
-            f"{_first(found, 'shared')} is not {alone}: others could exchange what is put there:"
-            " --prefix elsewhere, or take their right to write (chmod go-w)"
+            f"{_first(found, 'shared')} is not {alone}, so others could replace the files: use"
+            f" another --prefix, or chown it and `chmod go-w`"
         )
     if "odd" in found:
-        obstacles.append(f"{_first(found, 'odd')} is no directory: another --prefix")
+        obstacles.append(f"{_first(found, 'odd')} is not a directory: use another --prefix")
     if "foreign" in found:
         obstacles.append(
-            f"{prefix}/{_first(found, 'foreign')} is not what `beowire setup` has put there: move"
-            " it away, or another --prefix"
+            f"{prefix}/{_first(found, 'foreign')} was not installed by `beowire setup`: move it"
+            f" away, or use another --prefix"
         )
     kind, _, options = _first(found, "mounted").partition(" ")
     if group and kind.startswith("nfs"):
         obstacles.append(
-            f"{prefix} is on NFS, which keeps no capabilities: --prefix on a local disk"
+            f"{prefix} is on NFS, which keeps no file capabilities: use a --prefix on a local disk"
         )
     elif group and "nosuid" in options.strip().split(","):
         obstacles.append(
-            f"{prefix} is mounted nosuid, so capabilities of files count for nothing there:"
-            " --prefix elsewhere"
+            f"{prefix} is mounted nosuid, so file capabilities have no effect: use another --prefix"
         )
     return obstacles

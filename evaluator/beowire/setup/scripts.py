@@ -103,8 +103,8 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         'enter "$prefix" yes || case $refused in',
         '    closed*) fail "$prefix cannot be made by $(id -un): ${refused#* }: --sudo, root@HOST,'
         ' or another directory (--prefix)" ;;',
-        '    odd*) fail "${refused#* } is no directory: another --prefix" ;;',
-        '    *) fail "${refused#* } can be changed by others: another --prefix" ;;',
+        '    odd*) fail "${refused#* } is not a directory: use another --prefix" ;;',
+        '    *) fail "${refused#* } can be changed by others: use another --prefix" ;;',
         "esac",
         # One that was killed has left its own.
         f'before=$made; draft={_DRAFT}.$(uname -n); rm -rf "./$draft"',
@@ -138,8 +138,8 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         f"allow() {{ {_allow(group)}; }}",
         *(
             f'! is_there "{one.path}" || [ "$(sum "{one.path}")" = {one.digest} ] ||'
-            f' is_ours "{one.path}" || fail "$prefix/{one.path} is not what'
-            ' \\`beowire setup\\` has put there: move it away, or another --prefix"'
+            f' is_ours "{one.path}" || fail "$prefix/{one.path} was not'
+            ' installed by \\`beowire setup\\`: move it away, or use another --prefix"'
             for one in files
         ),
         "theirs=",

@@ -43,7 +43,7 @@ def test_run__that_prints_without_an_end(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(bounded, "_MOST_BYTES", 1 << 16)
     monkeypatch.setattr(bounded, "_LOOK_S", 0.01)
     ended = run("exec yes")
-    assert ended.stopped == "it prints without an end"
+    assert ended.stopped == "its output does not end"
     assert len(ended.output) == 1 << 16
 
 

@@ -52,7 +52,7 @@ def test_read__verified_but_ended_badly(tmp_path: Path) -> None:
 
 def test_read__nothing_said(tmp_path: Path) -> None:
     assert CG.read(ended(), tmp_path).status == "it printed no result"
-    assert CG.read(ended(9), tmp_path).status == "it ended with status 9, without a word"
+    assert CG.read(ended(9), tmp_path).status == "it ended with status 9 and printed no reason"
 
 
 def test_read__stopped(tmp_path: Path) -> None:

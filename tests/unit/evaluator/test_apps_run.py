@@ -156,7 +156,7 @@ def test_run__what_hangs_is_ended(tmp_path: Path) -> None:
     place = FakePlace({("cg", "beowire"): "exec sleep 1000"})
     outcome, _ = measure(tmp_path, place, timeout_s=1.0)
     assert outcome.failures == [
-        "cg (openmpi4 over beowire): it does not end within 1 s (--timeout)"
+        "cg (openmpi4 over beowire): it did not end within 1 s: raise --timeout"
     ]
 
 

@@ -183,7 +183,7 @@ def test_closed_streams__nothing_lands_in_another_file(tmp_path: Path) -> None:
     done = _beowire('exec "$@" >&-', "--help")
     assert (done.returncode, done.stderr) == (
         1,
-        "beowire: standard output is closed: what should be there is lost\n",
+        "beowire: standard output is closed, so the output is lost\n",
     )
 
 

@@ -211,5 +211,5 @@ def test_compare__against__what_fails_does_not_end_as_if_it_were_worse(
 
 
 def test_compare__threshold_without_a_record() -> None:
-    with pytest.raises(BeowireError, match="add --against RECORD"):
+    with pytest.raises(BeowireError, match="--threshold needs --against RECORD"):
         _compare("--threshold", "3%")

@@ -34,9 +34,9 @@ def one_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("", "which? `beowire apps list` has the names"),
+        ("", "name a program of `beowire apps list`"),
         ("nosuch --lab", "no program is called 'nosuch'"),
-        ("cg", "where? --lab"),
+        ("cg", "name where to run: --lab"),
         ("cg --lab --hosts a,b", "exclude each other"),
         ("cg --lab --class Q", "no class is called 'Q'"),
         ("cg --lab --mpi foo", "no MPI is called 'foo'"),
@@ -49,7 +49,7 @@ def one_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
         ("cg --lab --npb /nowhere", "there is no such directory"),
         ("cg --mtu 9000", "--mtu describes a lab: add --lab"),
         ("cg --lab --ssh-option Port=1", "--ssh-option needs --hosts"),
-        ("cg --lab -- sleep 1", "but not both"),
+        ("cg --lab -- sleep 1", "not both"),
         ("--lab -- ./nosuchprogram", "there is no program ./nosuchprogram here"),
         ("cg --hosts a", "two different hosts are needed"),
     ],

@@ -90,7 +90,7 @@ def test_report__csv_is_not_mixed_with_rules(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--junit", "x.xml"), "add --rules FILE"),
+        (("--junit", "x.xml"), "--junit needs --rules FILE"),
         (("--rules", "none.toml"), "cannot read none.toml"),
     ],
 )
@@ -104,7 +104,7 @@ def test_report__what_cannot_be_is_refused(
 
 def test_report__rules_are_of_one_record(record: Path) -> None:
     rules = _rules(record.parent, 'at_most = "1s"')
-    with pytest.raises(BeowireError, match="of one record"):
+    with pytest.raises(BeowireError, match="take one record"):
         _beowire("report", record, record, "--rules", rules)
 
 
@@ -133,5 +133,5 @@ def test_compare__rules__what_fails_breaks_none(
 
 def test_compare__against_and_rules__exclude_each_other(record: Path) -> None:
     rules = _rules(record.parent, 'at_most = "1s"')
-    with pytest.raises(BeowireError, match="take one"):
+    with pytest.raises(BeowireError, match="use one"):
         _beowire("compare", "--against", record, "--rules", rules)

@@ -72,7 +72,7 @@ def test_launcher__this_host_or_a_lab__needs_no_ssh() -> None:
     ("line", "said"),
     [
         ("-h localhost --time 0", "--time is more than 0"),
-        ("-h localhost -O 4096", "-O begins in a page"),
+        ("-h localhost -O 4096", "-O is at most"),
         ("-h localhost -b 16", "-b is 4096 to"),
         ("-h localhost -b much", "'much' is not a size"),
         ("--lab --mtu 1", "the MTU is"),

@@ -63,7 +63,7 @@ def test_mpirun__several_runs(
 def test_mpirun__one_run_has_nothing_to_compare(carried: list[Wanted], word: str) -> None:
     result = mpirun("--mpi", "openmpi4", word, "--", "./a")
     assert isinstance(result.exception, BeowireError)
-    assert "there is one run: add --repeat N" in str(result.exception)
+    assert "one run cannot be compared: add --repeat N" in str(result.exception)
     assert carried == []
 
 

@@ -129,7 +129,7 @@ def test_programs__only_one_record(tmp_path: Path) -> None:
     written(tmp_path / "record.jsonl", meta("cg"))
     done = beowire("report", tmp_path, tmp_path, cwd=tmp_path)
     assert done.returncode == 2
-    assert "is of one record" in done.stderr
+    assert "takes one record" in done.stderr
 
 
 def test_report__text__prints_the_tables_and_writes_nothing(record: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from unit.evaluator import synthetic_record
 def test_check__two_for_standard_output__are_refused() -> None:
     with pytest.raises(BeowireError, match="--csv - and --json print different things"):
         sinks.check("-", netpipe_columns=False, as_json=True)
-    with pytest.raises(BeowireError, match="take one"):
+    with pytest.raises(BeowireError, match="use one"):
         sinks.check("-", netpipe_columns=True)
     sinks.check("file.csv", netpipe_columns=True)
 

@@ -64,7 +64,7 @@ def invoke(*words: str) -> Result:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("-- true", "where? --lab"),
+        ("-- true", "name where to run: --lab"),
         ("--lab --hosts a,b -- true", "exclude each other"),
         ("--mtu 9000 --hosts a,b -- true", "--mtu describes a lab"),
         ("--lab --repeat 0 -- true", "--repeat is 1 to 1000, not 0"),
@@ -72,7 +72,7 @@ def invoke(*words: str) -> Result:
         ("--lab --timeout 0 -- true", "--timeout is more than 0"),
         ("--lab --over foo -- true", "no way is called 'foo'"),
         ("--lab --mpi foo -- true", "no MPI is called 'foo'"),
-        ("--lab --ignore x -- true", "--ignore says what --check-output leaves out"),
+        ("--lab --ignore x -- true", "--ignore needs --check-output"),
         ("--lab --check-output --ignore ( -- true", "cannot read --ignore '('"),
         ("--lab -- ./nosuchprogram", "there is no program ./nosuchprogram here"),
         ("--lab --ssh-option Port=1 -- true", "--ssh-option needs --hosts"),

@@ -86,10 +86,10 @@ def test_top__nobody_is_there_is_no_error(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--pid", "4194305"], "process 4194305 has no endpoint open"),
-        (["--count", "0"], "--count has to be at least 1"),
-        (["--interval", "0"], "--interval has to be 0.1 to 3600 seconds"),
-        (["--interval", "nan"], "--interval has to be 0.1 to 3600 seconds"),
+        (["--pid", "4194305"], "process 4194305 has no open endpoint"),
+        (["--count", "0"], "--count is at least 1"),
+        (["--interval", "0"], "--interval is 0.1 to 3600 seconds"),
+        (["--interval", "nan"], "--interval is 0.1 to 3600 seconds"),
     ],
 )
 def test_top__bad_input_is_one_line(app: typer.Typer, words: list[str], says: str) -> None:
@@ -130,7 +130,7 @@ def test_top__in_a_low_terminal_it_says_what_is_missing(
     monkeypatch.setattr("beowire.commands.top.time.sleep", _interrupt)
     assert run(app, "--pid", str(os.getpid())) == []
     assert "endpoints: 1  (Ctrl-C ends)" in screen.getvalue()
-    assert "lines more: a taller terminal, or --pid, shows them" in screen.getvalue()
+    assert "more lines: use a taller terminal, or --pid" in screen.getvalue()
     assert "dropped" not in screen.getvalue()
 
 

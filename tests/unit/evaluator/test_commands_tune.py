@@ -135,7 +135,7 @@ def test_tune__says_what_was_left_out__of_several_only_where_the_reasons_are(
     ]
     monkeypatch.setattr(tuning, "tune", lambda _: iter(choices))
     assert str(run("--hosts", "c,d")) == (
-        "left out: bulk_by_packet, read_bytes: why is said above and in the file"
+        "left out: bulk_by_packet, read_bytes: the reasons are above and in the file"
     )
     written = configured.read_text(encoding="utf-8")
     assert "# there was no time\n" in written and "# a driver failed\n" in written

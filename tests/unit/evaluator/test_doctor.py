@@ -132,7 +132,7 @@ def test_buffers__by_who_asks() -> None:
         host({"capabilities": "2000"}, rmem_max=["212992"], wmem_max=["212992"]),
         State.NOTE,
         "at most 208 KiB",
-        "104 KiB may be under way",
+        "104 KiB can be in flight",
         "4.3 Gbit/s",
         "net.core.rmem_max=4194304",
     )
@@ -201,7 +201,7 @@ def test_reading__where_yama_forbids_it() -> None:
         ("e1000e", ["100", "200000"], State.OK, []),
         ("igc", ["100", "200000", "enp1s0-tx-0", "napi_tx=Y"], State.OK, []),
         ("vmxnet3", ["0", "0"], State.NOTE, ["of no use: vmxnet3 lets the card interrupt"]),
-        ("veth", ["0", "0"], State.UNKNOWN, ["no queue that could be polled"]),
+        ("veth", ["0", "0"], State.UNKNOWN, ["no queue that can be polled"]),
         ("igc", [], State.UNKNOWN, []),
     ],
 )
@@ -274,7 +274,7 @@ def test_coalescing__says_what_waits() -> None:
         "ethtool -C enp1s0 adaptive-rx off rx-usecs",
     )
     adaptive = {"interface_coalesce_adaptive_receive": True}
-    judged(card_checks.coalescing, host(adaptive), State.NOTE, "as it sees fit")
+    judged(card_checks.coalescing, host(adaptive), State.NOTE, "adapted by the driver")
 
 
 def test_offloads__those_that_are_off() -> None:
@@ -294,7 +294,7 @@ def test_rings__smaller_than_they_could_be() -> None:
     said = ["Ring parameters for enp1s0:", "Pre-set maximums:", "RX:   4096", "RX Mini: n/a"]
     small = {"interface_ring_receive": 128}
     judged(card_checks.rings, host(small, rings=said), State.WORSE, "128", "4096", "rx 4096")
-    # A card that can have no more is as it should be.
+    # A card that can have no more is up to date.
     judged(card_checks.rings, host(small, rings=["RX: 128"]), State.OK)
 
 
@@ -306,7 +306,7 @@ def test_losses__by_what_was_counted() -> None:
         card_checks.losses,
         host(traffic=[line.format(3, 0, 2, 1)]),
         State.WORSE,
-        "3 damaged, 2 too many, 1 not sent",
+        "3 damaged, 2 overrun, 1 not sent",
     )
 
 
@@ -424,7 +424,7 @@ def test_render__what_is_alike_on_several_hosts__is_said_once_and_names_them() -
     assert lines[0].startswith("n0, n1, n2: card enp1s0, Linux 6.1.0")
     assert lines[1:] == [
         "",
-        "on each of them, where none is named",
+        "on all hosts, unless some are named",
         "  slower   load: n0, n1: 2.0; n2: 1.5",
         "           it takes cores",
         "             top",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `beowire doctor` says of frames that come damaged."""
+"""What `beowire doctor` says of received frames damaged."""
 
 import os
 

@@ -172,7 +172,7 @@ def test_firewall__that_was_seen_to_let_udp_in() -> None:
     (one,) = [one for one in found if one.check == "firewall"]
     assert one == ok(
         "firewall",
-        "chain inet filter input drops what no rule lets in, but UDP of the other hosts comes in"
+        "chain inet filter input drops what no rule lets in, but UDP from the other hosts arrives"
         " (tried)",
     )
 

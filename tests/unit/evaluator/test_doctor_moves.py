@@ -28,5 +28,5 @@ def test_moves__all_stay() -> None:
         "fe80::1%eth0 02:be:00:00:00:01",
         "fe80::1%eth1 02:be:00:00:00:02",  # routers of two networks
     ]
-    judged(host_checks.moves, host(neighbours=found), State.OK, "4 of other hosts")
+    judged(host_checks.moves, host(neighbours=found), State.OK, "4 addresses of other hosts")
     judged(host_checks.moves, host(neighbours=[]), State.UNKNOWN, "ip neigh")

@@ -261,7 +261,7 @@ def test_render__layers_and_parts() -> None:
 
 def test_render__without_perf__says_why() -> None:
     text = show.render(_explanation(None, "perf is not installed"))
-    assert text.endswith("Where it goes inside is not known: perf is not installed")
+    assert text.endswith("How the time is spent inside is not known: perf is not installed")
 
 
 def test_json__has_all_of_it() -> None:

@@ -243,10 +243,10 @@ def test_switch__learns_and_floods() -> None:
     [
         ({"backend": "xen"}, "use --backend namespaces or vm or uml"),
         ({"backend": "vm", "nic": "ne1"}, "no card 'ne1': --nic is one of e1000, e1000e, virtio"),
-        ({"nic": "e1000"}, "--nic is of --backend vm"),
-        ({"modules": ["tipc"]}, "--module is of --backend vm or uml"),
+        ({"nic": "e1000"}, "--nic needs --backend vm"),
+        ({"modules": ["tipc"]}, "--module needs --backend vm or uml"),
         ({"backend": "vm", "modules": ["-r"]}, "no module of the kernel can be named '-r'"),
-        ({"backend": "vm", "loss": "1%"}, "are not of --backend vm"),
+        ({"backend": "vm", "loss": "1%"}, "--backend vm has no --rate"),
     ],
 )
 def test_options__refused(options: dict[str, object], words: str) -> None:

@@ -125,7 +125,7 @@ def test_look__a_host_without_a_tool_is_told_so(tmp_path: Path, tool: str) -> No
     known = ["sh", "find", "mkdir", "rm", "mv", "id", "wc", "mktemp", "sha256sum", "stat", "tar"]
     for name in {*known} - {tool}:
         (few / name).symlink_to(shutil.which(name) or name)
-    meaning = f"it has no `{tool}`, which it takes to bring the engine there: install it"
+    meaning = f"it has no `{tool}`, which is needed to copy the engine there: install it"
     assert why(run(tmp_path, CACHE.look(), few)) == meaning
 
 
@@ -162,8 +162,7 @@ def test_try_it__an_engine_that_cannot_run_there__says_why(
     shutil.rmtree(tmp_path / ".cache")
     musl = engine(tmp_path, (loader, loader[:-1] + b"9"))
     assert why(run(tmp_path, musl.try_it(), tools)) == (
-        "its C library is musl, or another that is not the glibc which this engine needs: build"
-        " Beowire there"
+        "its C library is musl or another, and this engine needs glibc: build Beowire there"
     )
     shutil.rmtree(tmp_path / ".cache")
     newer = engine(tmp_path, (b"GLIBC_2.34\0", b"GLIBC_9.34\0"))
@@ -178,7 +177,7 @@ def test_try_it__an_engine_that_cannot_run_there__says_why(
         ("x: version `GLIBC_2.9' not found\nx: version `GLIBC_2.38' not found", "GLIBC_2.38 is"),
         (
             "Error relocating /x: __vsnprintf_chk: symbol not found",
-            "not the glibc which this engine needs",
+            "this engine needs glibc",
         ),
         (
             "x: error while loading shared libraries: libm.so.6: cannot",
@@ -187,7 +186,7 @@ def test_try_it__an_engine_that_cannot_run_there__says_why(
         ("sh: 1: x: Exec format error", "another kind of processor"),
         ("tar: x\ncache /home/a b\n", "tar: x"),
         ("cp: error writing x: No space left on device", "error writing x: No space left"),
-        ("", "ends with status 7"),
+        ("", "ended with status 7"),
     ],
 )
 def test_explain_engine(said: str, meaning: str) -> None:

@@ -227,7 +227,7 @@ def test_nodes__one_is_too_few(slurms: Path) -> None:
 @pytest.mark.usefixtures("slurms")
 def test_nodes__no_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_ID")
-    with pytest.raises(BeowireError, match=r"no allocation of Slurm: .*salloc -N 2"):
+    with pytest.raises(BeowireError, match=r"not in a Slurm allocation: .*salloc -N 2"):
         slurm.SlurmLauncher().__enter__()
 
 

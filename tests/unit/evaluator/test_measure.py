@@ -128,7 +128,7 @@ def test_measurement__a_size_without_time_is_skipped_with_the_reason(measure: Me
     ("driver", "reason"),
     [
         ("dies", "node1: the engine was killed by SIGKILL"),
-        ("garbage", "node1: the engine does not speak our protocol"),
+        ("garbage", "node1: the engine broke the protocol"),
         ("hangs", "node1: the engine hangs"),
         ("breaks", "node1: connection reset by peer"),
     ],

@@ -153,7 +153,7 @@ def test_overruled__what_the_user_has_set_otherwise_is_named(
     monkeypatch.setenv("OMPI_MCA_mtl", "^ofi x")
     said = overruled(told, "beowire")
     assert said is not None
-    assert said.startswith("--over beowire overrules OMPI_MCA_pml=ob1 OMPI_MCA_mtl='^ofi x' of")
+    assert said.startswith("--over beowire replaces OMPI_MCA_pml=ob1 OMPI_MCA_mtl='^ofi x' of")
     assert said.endswith("-- env OMPI_MCA_pml=ob1 OMPI_MCA_mtl='^ofi x' PROGRAM")
 
 

@@ -77,7 +77,7 @@ def test_setup__says_does_and_undoes(tmp_path: Path, engine: Path) -> None:
     assert os.access(prefix / "bin" / "beowire-frames", os.X_OK)
 
     said, error = run("--prefix", str(prefix))
-    assert said.endswith(f"{prefix} is as it should be\n")
+    assert said.endswith(f"{prefix} is up to date\n")
 
     (engine / "fabric" / "libbeowire-fi.so").write_bytes(b"second")
     said, _ = run("--prefix", str(prefix), "--apply")
@@ -86,10 +86,10 @@ def test_setup__says_does_and_undoes(tmp_path: Path, engine: Path) -> None:
     assert (prefix / "fabric" / "libbeowire-fi.so").read_bytes() == b"second"
 
     said, error = run("--prefix", str(prefix), "--undo")
-    assert (said, error) == (f"{ThisHost().names[0]}: {prefix} is taken away\n", None)
+    assert (said, error) == (f"{ThisHost().names[0]}: {prefix} is removed\n", None)
     assert not prefix.exists()
     said, error = run("--prefix", str(prefix), "--undo")
-    assert "nothing of `beowire setup` is in" in said
+    assert "`beowire setup` has installed nothing in" in said
 
 
 def test_undo__keeps_what_is_not_what_it_was_and_what_is_not_ours(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_setup__links_that_somebody_has_put_there(tmp_path: Path) -> None:
     (prefix / "env.sh").symlink_to(own)
     (prefix / MANIFEST).write_text(f"{Piece('', b'own', 0).digest}  env.sh\n", encoding="ascii")
     error = run("--prefix", str(prefix), "--apply")[1]
-    assert "env.sh is not what `beowire setup` has put there" in str(error)
+    assert "env.sh was not installed by `beowire setup`" in str(error)
     assert run("--prefix", str(prefix), "--undo")[1] is None
     assert (own.read_bytes(), (prefix / "env.sh").is_symlink()) == (b"own", True)
     (prefix / "env.sh").unlink()
@@ -209,7 +209,7 @@ def test_undo__another_host_takes_the_same_directory_away_meanwhile(
     monkeypatch.setattr(scripts, "_PATH", f"{scripts._PATH}; {hook}")
     said, error = run("--prefix", str(prefix), "--undo")
     assert error is None, error
-    assert f"{prefix} is taken away" in said
+    assert f"{prefix} is removed" in said
     assert not prefix.exists()
 
 
@@ -220,7 +220,7 @@ def test_undo__files_of_others_are_neither_replaced_nor_taken(tmp_path: Path, na
     for content in (b"theirs", f"first {Path(name).name}".encode()):
         (prefix / name).write_bytes(content)  # the second: what we would put there
         said, error = run("--prefix", str(prefix), "--apply")
-        assert f"{prefix}/{name} is not what `beowire setup` has put there" in str(error)
+        assert f"{prefix}/{name} was not installed by `beowire setup`" in str(error)
         assert "NOT POSSIBLE" in said
         assert run("--prefix", str(prefix), "--undo")[1] is None
         assert files_in(prefix) == {name: content}
@@ -242,7 +242,7 @@ def test_apply__the_same_file_of_others_is_let_be(tmp_path: Path) -> None:
     assert (prefix / "env.sh").stat().st_mtime == 1
     said, error = run("--prefix", str(prefix))
     assert error is None
-    assert "as it should be" in said
+    assert "is up to date" in said
     assert run("--prefix", str(prefix), "--undo")[1] is None
     assert files_in(prefix) == {"env.sh": whole["env.sh"]}
 
@@ -317,7 +317,7 @@ def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
         (["--prefix", "/opt/../etc"], "--prefix is a directory of its own"),
         (["--group", "a b"], "no group can be called"),
         (["--interface", "eth0; reboot"], "no interface can be called"),
-        (["--apply", "--undo"], "take one"),
+        (["--apply", "--undo"], "exclude each other"),
         (["--hosts", "a,a"], "the same host twice"),
         (["--ssh-option", "Port=22"], "--ssh-option needs --hosts"),
         (["--sudo", "--prefix", "~/beowire"], "--sudo installs for all users"),
@@ -369,7 +369,7 @@ def test_setup__by_sudo__does_and_undoes(tmp_path: Path, sudo: Callable[[str], N
     assert error is None, error
     assert (prefix / "fabric" / "libbeowire-fi.so").read_bytes() == b"first fabric/libbeowire-fi.so"
     said, error = run("--sudo", "--prefix", str(prefix))
-    assert said.endswith(f"{prefix} is as it should be\n")
+    assert said.endswith(f"{prefix} is up to date\n")
     assert run("--sudo", "--prefix", str(prefix), "--undo")[1] is None
     assert not prefix.exists()
 
