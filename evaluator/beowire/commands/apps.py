@@ -76,7 +76,7 @@ def list_apps(
     prefix: PrefixOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Says which programs there are, and which MPIs are here."""
+    """Lists the programs, and the MPIs that are installed."""
     mpis: dict[str, Installation | str] = {}
     for name in KINDS:
         try:
@@ -232,9 +232,9 @@ def run_apps(
     ] = False,
     read_lab: ReadLab,
 ) -> None:
-    """Runs programs over every way in turns, and says how fast they are over which.
+    """Runs programs over each way in turns, and says which is faster.
 
-    Each is compiled with the MPI's own wrapper, and checks its result in each launch.
+    Each program is compiled with the MPI's own wrapper, and checks its result in each launch.
     """
     words: list[str] = context.meta.get("program", [])
     if words and lab and shutil.which(words[0]) is None:

@@ -210,9 +210,9 @@ def compare(
 ) -> None:
     """Compares protocols between two nodes, and says which to use.
 
-    All do the same work and take turns. Some patterns are between more nodes than two. Without
-    --lab, --hosts or --slurm both ends are on this host, over loopback. With --against what a
-    record has is measured again, until it is clear whether anything has become worse.
+    All drivers do the same work, in turns. Some patterns are between more than two nodes. Without
+    --lab, --hosts or --slurm both ends are on this host, over loopback. With --against the
+    measurements of a record are repeated until it is clear whether anything is worse.
     """
     if not 0 < seconds <= LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")

@@ -38,8 +38,8 @@ def diff(
 ) -> None:
     """Compares two runs: whether B is slower than A, at which sizes.
 
-    Ends with 0 if B is no worse, with 1 if it is worse, and with 2 if that cannot be told. The unit
-    is the launch: 10 of each side find 3 % (`beowire compare --launches 10`).
+    Exit status: 0 if B is no worse, 1 if it is worse, 2 if that is unclear. Launches are compared,
+    not messages: 10 on each side detect 3 % (`beowire compare --launches 10`).
     """
     share = share_of(threshold)
     sides = read_sides(first, second)

@@ -40,9 +40,9 @@ def doctor(
 ) -> None:
     """Checks hosts and links for what slows messages down.
 
-    Looks, and changes nothing. With --hosts also at the ways between each two of them, by messages
-    of each kind; there the engine's copy stays (~/.cache/beowire), as `compare` leaves it. Exit
-    status 1: something does not work.
+    It changes nothing. With --hosts it also sends messages of each kind between every two hosts;
+    the engine's copy stays there (~/.cache/beowire), as with `compare`. Exit status 1: something
+    does not work.
     """
     if ssh_option and hosts is None:
         raise BeowireError("--ssh-option needs --hosts A,B,C")

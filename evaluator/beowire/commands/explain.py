@@ -68,8 +68,8 @@ def command(
 ) -> None:
     """Shows where the time of a message goes.
 
-    Measures the driver and what it stands on side by side; then, with perf where that is allowed,
-    divides its half round trip among system calls, copies, protocol, driver, interrupts, wake-ups.
+    Measures the driver and those below it side by side. Then, if perf may be used, divides its half
+    round trip among system calls, copies, protocol, driver, interrupts and wake-ups.
     """
     if not 0 < seconds <= _LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")

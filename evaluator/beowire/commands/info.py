@@ -60,8 +60,8 @@ def info(
 ) -> None:
     """Shows version, libraries, MPIs and privileges.
 
-    Version, lanes, privileges, libraries, MPIs and kernel, as a report of a problem needs them.
-    `beowire doctor` judges, `beowire drivers` has all that can be measured.
+    Add its output to bug reports. `beowire doctor` checks these facts, and `beowire drivers` lists
+    all that can be measured.
     """
     found = gather()
     if as_json:

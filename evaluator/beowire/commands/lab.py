@@ -186,9 +186,9 @@ def mpirun(
 ) -> None:
     """Runs an MPI program across the lab's nodes.
 
-    Over several ways (--over tcp,beowire) in turns, to compare them. Its MPI's own launcher starts
-    it. Ranks go to the nodes in blocks, and run on their node's core; on a single node, on any
-    core.
+    Its MPI's own launcher starts it. With several ways (--over tcp,beowire) it runs over them in
+    turns, and they are compared. Ranks are assigned to nodes in blocks and run on their node's
+    core; on a single node, on any core.
     """
     if "," in over or repeat is not None:
         wanted = Wanted(

@@ -45,8 +45,8 @@ def load(
 ) -> None:
     """Keeps CPUs or memory of this host busy, and reports how much.
 
-    What share of each CPU it got: a line each second, and one at the end. It ends when its time is
-    over, with Ctrl-C or SIGTERM, and with whoever started it.
+    Prints each second, and at the end, the share of each CPU that it got. It ends when its time is
+    over, on Ctrl-C or SIGTERM, or when its parent ends.
     """
     if seconds is not None and not 0 < seconds <= _LONGEST_S:
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_S:g} seconds")

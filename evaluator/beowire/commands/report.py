@@ -76,8 +76,8 @@ def report(
 ) -> None:
     """Writes report.html from the records of runs.
 
-    Several records are drawn into the same charts, and compared in a table of their own. The same
-    records give the same file, byte for byte.
+    Several records share charts, and are compared in a table. The same records give the same file,
+    byte for byte.
     """
     sinks.check(csv, netpipe_columns, text=text)
     checks = read_checks(rules, junit, prometheus)

@@ -55,8 +55,8 @@ def reproduce(
 ) -> None:
     """Repeats the measurements of a paper, and shows both.
 
-    Says first what it will run and how long that takes. Each measurement is a command of Beowire,
-    whose record is kept.
+    First prints what it will run and how long that takes. Each measurement is a command of Beowire,
+    and its record is kept.
     """
     paper = paper_of(number)
     if not 0 < seconds <= _LONGEST_RUN_S:

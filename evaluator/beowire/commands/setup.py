@@ -73,9 +73,9 @@ def setup(
 ) -> None:
     """Prepares hosts for MPI over Beowire, or undoes that.
 
-    Says what it would do; with --apply does it: copies the libfabric provider, lets a group send
-    Ethernet frames, and writes the variables as a file for shells and as a module. Then, between
-    each two hosts, it bounces messages by each of Beowire's ways. docs/CLUSTER.md
+    Prints what it would do. With --apply it copies the libfabric provider, lets a group send
+    Ethernet frames, and writes the variables to a file for shells and to a module. Then it sends
+    messages of each kind between every two hosts. docs/CLUSTER.md
     """
     if apply and undo:
         raise BeowireError("--apply and --undo exclude each other")

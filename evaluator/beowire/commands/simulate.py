@@ -115,8 +115,8 @@ def simulate(
 ) -> None:
     """Tests the protocol in simulated clusters, by seed.
 
-    Each seed decides a run, and always the same one. Exits with 0 only if nothing was lost,
-    doubled, altered, out of order, or hung.
+    A seed always gives the same run. Exit status 0: no message was lost, duplicated, altered or out
+    of order, and nothing hung.
     """
     _check("--seeds", seeds, 1, _MOST_SEEDS)
     _check("--seed", seed, 0, _LAST_SEED)

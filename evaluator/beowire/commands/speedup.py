@@ -99,8 +99,8 @@ def speedup(
 ) -> None:
     """Measures how much faster your MPI program is over Beowire.
 
-    Runs it over TCP and over Beowire in turns, in a lab, on two hosts, or in the Slurm allocation
-    that this is typed in.
+    Runs it over TCP and over Beowire in turns, in a lab, on two hosts, or in the current Slurm
+    allocation.
     """
     check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
     wanted = Wanted(

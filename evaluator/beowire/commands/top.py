@@ -52,9 +52,9 @@ def top(
 ) -> None:
     """Shows the endpoints of this host: traffic, peers, drops.
 
-    A line for each process that has one open: frames sent and received, bytes both ways, and frames
-    that were sent again. Rates are of the time since the last look; at the first, averages since
-    the endpoint was opened.
+    One line for each process with an open endpoint: frames sent and received, bytes both ways, and
+    frames sent again. Rates are since the last update; the first are averages since the endpoint
+    was opened.
     """
     if count is not None and count < 1:
         raise BeowireError("--count is at least 1")

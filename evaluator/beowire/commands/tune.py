@@ -59,10 +59,10 @@ def tune(
 ) -> None:
     """Measures at which sizes to change lanes, and configures it.
 
-    That is where one way to send gives way to another. Every endpoint that is opened from then on
-    on a host that has the file reads it: docs/CONFIGURATION.md. Runs that are too short on a busy
-    machine are repeated, which may take as long again; what cannot be measured even so is left out
-    of the file, and the exit status is 1.
+    The file (docs/CONFIGURATION.md) has the sizes from which on each lane is used. Every endpoint
+    that is opened later on a host with the file reads it. If a busy machine disturbs a measurement,
+    it is repeated, which may double the time; what still cannot be measured is left out of the
+    file, and the exit status is 1.
     """
     if check is not None:
         tuning.check_file(check)
