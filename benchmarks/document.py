@@ -35,6 +35,9 @@ _RANGE = re.compile(r" \([^()]* to [^()]*\)")
 #: What values end with that are not of all turns.
 _FIRST = " in the first turn"
 
+#: The first unit of `9 µs / 10 µs` and `9 µs of 10 µs`.
+_SAME_UNIT = re.compile(r" (\S+)(?= (?:/|of) [\d.]+ \1(?:\s|$))")
+
 #: `tcp-spin 4.18 µs`
 _VALUE = re.compile(r"(.+) ([\d.]+ \S+)")
 
@@ -151,7 +154,7 @@ def _values(figures: Sequence[_Json]) -> tuple[str, list[str]]:
         heads = {", ".join(name for name, _ in row) for row in pairs}
         if len(heads) == 1:
             return heads.pop() + first, [_listed([value for _, value in row]) for row in pairs]
-    return "values" + first, texts
+    return "values" + first, [_SAME_UNIT.sub("", text) for text in texts]
 
 
 def _listed(values: Sequence[str]) -> str:

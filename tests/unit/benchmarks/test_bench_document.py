@@ -65,7 +65,7 @@ def test_render__names_values_in_each_row_where_they_differ(tmp_path: Path) -> N
     lines = _rendered(tmp_path, "latency", one, other)
     assert lines[-4] == "|  | asked: ≤ 1.00 | values |"
     assert lines[-2:] == [
-        "| 1 B: a / b | 0.900 | 9 ns / 10 ns |",
+        "| 1 B: a / b | 0.900 | 9 / 10 ns |",
         "| 2 B: a / c | 0.500 | a 1 ns, c 2 ns |",
     ]
 
