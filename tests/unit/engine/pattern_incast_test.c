@@ -4,12 +4,7 @@
 
 #include "clock.h"
 
-static int prepare(void **state)
-{
-    (void)state;
-    two_ends_prepare(&PATTERN_INCAST);
-    return 0;
-}
+TWO_ENDS_OF(PATTERN_INCAST)
 
 static void expect_whole(uint64_t messages)
 {

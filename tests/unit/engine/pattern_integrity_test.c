@@ -5,26 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int prepare(void **state)
-{
-    (void)state;
-    two_ends_prepare(&PATTERN_INTEGRITY);
-    return 0;
-}
-
-static void expect_whole(uint64_t sent, uint64_t received)
-{
-    assert_int_equal(initiator.error, 0);
-    assert_int_equal(responder.error, 0);
-    assert_int_equal(initiator.result.sent, sent);
-    assert_int_equal(initiator.result.received, received);
-    assert_false(initiator.result.stopped || responder.result.stopped);
-    assert_true(initiator.result.in_step && responder.result.in_step);
-    assert_true(initiator.result.elapsed_ns > 0);
-}
-
-/* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
-static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
+TWO_ENDS_OF(PATTERN_INTEGRITY)
 
 static const struct {
     enum lie lie;
@@ -36,17 +17,17 @@ static const struct {
 
 TEST_AROUND(integrity__truth_is_believed, prepare, NULL)
 {
-    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
-        asked.size = SIZES[i];
+    TWO_ENDS_EACH_SIZE
+    {
         asked.serial++;
         two_ends_run();
-        expect_whole(10, 10);
+        two_ends_expect_whole(10, 10);
         assert_int_equal(responder.result.received, 10);
     }
     asked.size = 8;
     asked.count = 1000;
     two_ends_run();
-    expect_whole(1000, 1000);
+    two_ends_expect_whole(1000, 1000);
 }
 
 /* Whose turn it is to find it, and nobody else. */
@@ -72,7 +53,7 @@ TEST_AROUND(integrity__every_lie_is_found_and_named, prepare, NULL)
             asked.size = LENGTHS[i];
             asked.serial = 100 * l;
             two_ends_run(); /* the run before: what LIE_OLD_RUN brings again */
-            expect_whole(10, 10);
+            two_ends_expect_whole(10, 10);
             lie = LIES[l].lie;
             for (lie_at = 1; lie_at < 12; lie_at += 5) {
                 asked.serial++;

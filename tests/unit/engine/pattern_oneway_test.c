@@ -4,12 +4,7 @@
 
 #include <errno.h>
 
-static int prepare(void **state)
-{
-    (void)state;
-    two_ends_prepare(&PATTERN_ONEWAY);
-    return 0;
-}
+TWO_ENDS_OF(PATTERN_ONEWAY)
 
 static void expect_whole(void)
 {

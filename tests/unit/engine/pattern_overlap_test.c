@@ -2,33 +2,14 @@
 /* A transfer beside computing. */
 #include "two_ends.h"
 
-static int prepare(void **state)
-{
-    (void)state;
-    two_ends_prepare(&PATTERN_OVERLAP);
-    return 0;
-}
-
-static void expect_whole(uint64_t sent, uint64_t received)
-{
-    assert_int_equal(initiator.error, 0);
-    assert_int_equal(responder.error, 0);
-    assert_int_equal(initiator.result.sent, sent);
-    assert_int_equal(initiator.result.received, received);
-    assert_false(initiator.result.stopped || responder.result.stopped);
-    assert_true(initiator.result.in_step && responder.result.in_step);
-    assert_true(initiator.result.elapsed_ns > 0);
-}
-
-/* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
-static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
+TWO_ENDS_OF(PATTERN_OVERLAP)
 
 TEST_AROUND(overlap__every_exchange_is_a_sample, prepare, NULL)
 {
-    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
-        asked.size = SIZES[i];
+    TWO_ENDS_EACH_SIZE
+    {
         two_ends_run();
-        expect_whole(10, 10);
+        two_ends_expect_whole(10, 10);
         assert_int_equal(responder.result.received, 10);
         assert_int_equal(initiator.samples.samples, 10);
         for (int way = 0; way < 2; way++) {
@@ -45,7 +26,7 @@ TEST_AROUND(overlap__what_was_computed_is_not_the_messages, prepare, NULL)
     asked.size = TWO_ENDS_BYTES_MAX;
     asked.count = 20;
     two_ends_run();
-    expect_whole(20, 20);
+    two_ends_expect_whole(20, 20);
     uint64_t alone = 0;
     uint64_t beside = 0;
     for (int way = 0; way < 2; way++) {

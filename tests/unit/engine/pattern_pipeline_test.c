@@ -2,35 +2,16 @@
 /* Messages between pieces of work. */
 #include "two_ends.h"
 
-static int prepare(void **state)
-{
-    (void)state;
-    two_ends_prepare(&PATTERN_PIPELINE);
-    return 0;
-}
-
-static void expect_whole(uint64_t sent, uint64_t received)
-{
-    assert_int_equal(initiator.error, 0);
-    assert_int_equal(responder.error, 0);
-    assert_int_equal(initiator.result.sent, sent);
-    assert_int_equal(initiator.result.received, received);
-    assert_false(initiator.result.stopped || responder.result.stopped);
-    assert_true(initiator.result.in_step && responder.result.in_step);
-    assert_true(initiator.result.elapsed_ns > 0);
-}
-
-/* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
-static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
+TWO_ENDS_OF(PATTERN_PIPELINE)
 
 TEST_AROUND(pipeline__each_sweep_is_a_sample, prepare, NULL)
 {
     asked.batch = 4;
-    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
-        asked.size = SIZES[i];
+    TWO_ENDS_EACH_SIZE
+    {
         for (asked.skip = 0; asked.skip <= 5; asked.skip += 5) {
             two_ends_run();
-            expect_whole(10, 10);
+            two_ends_expect_whole(10, 10);
             assert_int_equal(responder.result.received, 10);
             assert_int_equal(initiator.samples.samples, 3); /* of 4, 4 and 2 */
         }
@@ -44,7 +25,7 @@ TEST_AROUND(pipeline__work_is_in_the_time_and_not_in_the_cost, prepare, NULL)
     asked.batch = 20;
     asked.size = 8;
     two_ends_run();
-    expect_whole(40, 40);
+    two_ends_expect_whole(40, 40);
     assert_true(initiator.result.elapsed_ns > UINT64_C(40) * 10000);
     assert_true(initiator.samples.min_ns < initiator.result.elapsed_ns / 40);
 }

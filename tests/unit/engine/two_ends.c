@@ -331,3 +331,16 @@ void two_ends_run(void)
         (void)close(ends[i]);
     }
 }
+
+const uint64_t two_ends_sizes[5] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
+
+void two_ends_expect_whole(uint64_t sent, uint64_t received)
+{
+    assert_int_equal(initiator.error, 0);
+    assert_int_equal(responder.error, 0);
+    assert_int_equal(initiator.result.sent, sent);
+    assert_int_equal(initiator.result.received, received);
+    assert_false(initiator.result.stopped || responder.result.stopped);
+    assert_true(initiator.result.in_step && responder.result.in_step);
+    assert_true(initiator.result.elapsed_ns > 0);
+}

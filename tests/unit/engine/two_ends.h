@@ -52,8 +52,26 @@ extern bool stop_at_once;
 /** Back to the truth, and to ten messages of 1000 bytes of this pattern, four of them skipped. */
 void two_ends_prepare(const struct pattern *pattern);
 
+/** Defines prepare(), the setup of tests of this pattern. */
+#define TWO_ENDS_OF(pattern)                                                                       \
+    static int prepare(void **state __attribute__((unused)))                                       \
+    {                                                                                              \
+        two_ends_prepare(&(pattern));                                                              \
+        return 0;                                                                                  \
+    }
+
+/** Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
+extern const uint64_t two_ends_sizes[5];
+
+/** Asks for one after the other. */
+#define TWO_ENDS_EACH_SIZE                                                                         \
+    for (size_t i_ = 0; i_ < 5 && (asked.size = two_ends_sizes[i_]) > 0; i_++)
+
 /** One run of both ends, over a session of their own that nothing is left in; it ends within ten
  *  seconds. Fails the test where what is left in the session was not received. */
 void two_ends_run(void);
+
+/** Neither end failed or stopped early, and the initiator sent and received so many messages. */
+void two_ends_expect_whole(uint64_t sent, uint64_t received);
 
 #endif
