@@ -13,9 +13,7 @@
 #include <linux/if_link.h>
 #include <linux/if_packet.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 #define MILLISECOND UINT64_C(1000000)
 #define LONG_TAG 1
@@ -265,16 +262,14 @@ static void notice_soon(const char *lanes, bool says)
     assert_in_range(least_ns, 0, SECOND);
 }
 
-static void wait__ends_when_the_peer_s_process_has_ended(void **state)
+TEST(wait__ends_when_the_peer_s_process_has_ended)
 {
-    (void)state;
     notice_soon(LANES, true);
     notice_soon("udp", true);
 }
 
-static void wait__ends_when_a_peer_ends_that_nobody_has_heard_of(void **state)
+TEST(wait__ends_when_a_peer_ends_that_nobody_has_heard_of)
 {
-    (void)state;
     notice_soon(LANES, false);
 }
 
@@ -297,11 +292,10 @@ static uint64_t time_to_notice_the_dead(void)
     return noticed_ns - start_ns;
 }
 
-static void wait__ends_if_the_peer_had_ended_before(void **state)
+TEST(wait__ends_if_the_peer_had_ended_before)
 {
     uint64_t least_ns = UINT64_MAX;
 
-    (void)state;
     for (unsigned i = 0; i < 5 && least_ns > 3 * SECOND; i++) {
         uint64_t time_ns = time_to_notice_the_dead();
         least_ns = time_ns < least_ns ? time_ns : least_ns;
@@ -351,13 +345,12 @@ static void await_all_lanes(beowire_endpoint *endpoint)
 }
 
 /** Whoever is there and only stands still is waited for. */
-static void wait__goes_on_while_the_peer_stands_still(void **state)
+TEST(wait__goes_on_while_the_peer_stands_still)
 {
     struct remote remote = start("end1", LANES, only_wait);
     beowire_endpoint *a = open_with_lanes("end0", LANES);
     beowire_peer peer = meet(a, &remote);
 
-    (void)state;
     assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, NULL), 0);
     assert_int_equal(await(a).status, 0);
     assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
@@ -501,11 +494,10 @@ static void lose_a_card(const char *lanes, bool is_far, const char *card)
     wait_for_links();
 }
 
-static void beowire__loses_a_card_and_nothing_else(void **state)
+TEST(beowire__loses_a_card_and_nothing_else)
 {
     static const char *const lanes[] = {"packet", "udp", "packet,udp", LANES};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof lanes / sizeof *lanes; i++) {
         lose_a_card(lanes[i], false, "two0");
         lose_a_card(lanes[i], true, "end1");
@@ -522,13 +514,12 @@ static uint64_t used_ns(void)
 }
 
 /** The error of a socket whose interface has gone down would end any sleep, again and again. */
-static void beowire__sleeps_while_an_interface_is_down(void **state)
+TEST(beowire__sleeps_while_an_interface_is_down)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     const struct timespec while_down = {.tv_nsec = 400000000};
     beowire_endpoint *endpoint = NULL;
 
-    (void)state;
     options.interface = "end0";
     options.lanes = "packet";
     options.progress = BEOWIRE_PROGRESS_THREAD;
@@ -599,13 +590,12 @@ static void end_of(const struct remote *remote)
 }
 
 /** What the one has for its first interface the other has for its second, or not at all. */
-static void beowire_send__over_the_network_that_both_have(void **state)
+TEST(beowire_send__over_the_network_that_both_have)
 {
     static const char *const interfaces[][2] = {
         {"two0,end0", "end1"}, {"end0", "two1,end1"}, {"two0,end0", "end1,two1"}};
     static const char *const lanes[] = {"udp", LANES};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof interfaces / sizeof *interfaces; i++) {
         for (unsigned j = 0; j < sizeof lanes / sizeof *lanes; j++) {
             struct remote remote = start(interfaces[i][1], lanes[j], echo);
@@ -636,11 +626,10 @@ static void remove_own_network(bool is_far)
     namespace_go(here);
 }
 
-static void beowire_send__past_an_address_that_both_have(void **state)
+TEST(beowire_send__past_an_address_that_both_have)
 {
     static const char *const lanes[] = {"udp", LANES};
 
-    (void)state;
     add_own_network(false);
     add_own_network(true);
     for (unsigned j = 0; j < sizeof lanes / sizeof *lanes; j++) {
@@ -654,9 +643,8 @@ static void beowire_send__past_an_address_that_both_have(void **state)
 }
 
 /** The other way is down for longer than a refusal is listened to: it is not the last word. */
-static void beowire_send__past_a_refusal_while_the_other_way_is_down(void **state)
+TEST(beowire_send__past_a_refusal_while_the_other_way_is_down)
 {
-    (void)state;
     add_own_network(false);
     add_own_network(true);
     struct remote remote = start("docker0,end1", "udp", echo);
@@ -680,19 +668,7 @@ static void beowire_send__past_a_refusal_while_the_other_way_is_down(void **stat
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wait__ends_when_the_peer_s_process_has_ended),
-        cmocka_unit_test(wait__ends_when_a_peer_ends_that_nobody_has_heard_of),
-        cmocka_unit_test(wait__ends_if_the_peer_had_ended_before),
-        cmocka_unit_test(wait__goes_on_while_the_peer_stands_still),
-        cmocka_unit_test(beowire__loses_a_card_and_nothing_else),
-        cmocka_unit_test(beowire_send__over_the_network_that_both_have),
-        cmocka_unit_test(beowire_send__past_an_address_that_both_have),
-        cmocka_unit_test(beowire_send__past_a_refusal_while_the_other_way_is_down),
-        cmocka_unit_test(beowire__sleeps_while_an_interface_is_down),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, make_hosts, NULL);
+    return run_listed_tests(make_hosts, NULL);
 }

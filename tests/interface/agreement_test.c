@@ -4,13 +4,10 @@
 
 #include "namespace.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 static beowire_endpoint *open_endpoint(const char *interface, bool go_back_n)
 {
@@ -53,11 +50,10 @@ static bool goes_back(const beowire_endpoint *endpoint, beowire_peer peer)
     return core_peer_at(&endpoint->core, peer)->message.flow.go_back_n;
 }
 
-static void go_back_n__if_either_end_asks_for_it(void **state)
+TEST(go_back_n__if_either_end_asks_for_it)
 {
     static const uint64_t sizes[] = {1, 5000, 300000, 4u << 20};
 
-    (void)state;
     for (unsigned asked = 0; asked < 4; asked++) {
         beowire_endpoint *a = open_endpoint("end0", (asked & 1) != 0);
         beowire_endpoint *b = open_endpoint("end1", (asked & 2) != 0);
@@ -78,11 +74,7 @@ static void go_back_n__if_either_end_asks_for_it(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(go_back_n__if_either_end_asks_for_it),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

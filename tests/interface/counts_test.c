@@ -17,8 +17,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,9 +27,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 /* What is shorter is no copy of a message's bytes: heads, descriptors. */
 #define COPY_BYTES_MIN 512
@@ -421,23 +418,6 @@ static void move_by_us(int from, uint64_t bytes)
 
 static const uint64_t SIZES[] = {20000, 65536, LARGEST_BYTES};
 
-static void beowire__long_messages__within_the_budget(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
-        count_and_check("Beowire", SIZES[i], move_by_us);
-    }
-}
-
-/* How much a socket takes at once is the host's choice, so longer messages differ. */
-static void tcp__the_document_has_what_it_takes(void **state)
-{
-    (void)state;
-    for (size_t i = 0; SIZES[i] < LARGEST_BYTES; i++) {
-        count_and_check("TCP", SIZES[i], move_by_tcp);
-    }
-}
-
 static void add(uint64_t sums[2][KINDS], uint64_t more[2][KINDS])
 {
     for (int role = 0; role < 2; role++) {
@@ -448,9 +428,8 @@ static void add(uint64_t sums[2][KINDS], uint64_t more[2][KINDS])
 }
 
 /* While both ends poll, each sends once a message, and makes hardly any other call. */
-static void beowire__short_messages_while_it_spins__within_the_budget(void **state)
+TEST(beowire__short_messages_while_it_spins__within_the_budget)
 {
-    (void)state;
     uint64_t sums[2][KINDS] = {{0}};
     double found[2][KINDS];
     int messages = 0;
@@ -481,16 +460,25 @@ static void beowire__short_messages_while_it_spins__within_the_budget(void **sta
     check("Beowire", 8, RECEIVER, found[RECEIVER]);
 }
 
+TEST(beowire__long_messages__within_the_budget)
+{
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        count_and_check("Beowire", SIZES[i], move_by_us);
+    }
+}
+
+/* How much a socket takes at once is the host's choice, so longer messages differ. */
+TEST(tcp__the_document_has_what_it_takes)
+{
+    for (size_t i = 0; SIZES[i] < LARGEST_BYTES; i++) {
+        count_and_check("TCP", SIZES[i], move_by_tcp);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire__short_messages_while_it_spins__within_the_budget),
-        cmocka_unit_test(beowire__long_messages__within_the_budget),
-        cmocka_unit_test(tcp__the_document_has_what_it_takes),
-    };
-
     (void)argc;
     namespace_enter(argv);
     read_document();
-    return cmocka_run_group_tests(tests, set_up, take_down);
+    return run_listed_tests(set_up, take_down);
 }

@@ -5,15 +5,12 @@
 #include "namespace.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/time.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 /** Longer than anything here takes: no peer is ever taken for dead. */
 static beowire_endpoint *open_patient(const char *interface, const char *lanes,
@@ -30,14 +27,13 @@ static beowire_endpoint *open_patient(const char *interface, const char *lanes,
     return endpoint;
 }
 
-static void beowire_send__bad_lengths(void **state)
+TEST(beowire_send__bad_lengths)
 {
     beowire_endpoint *a = open_with_lanes("end0", "packet,udp");
     beowire_endpoint *b = open_with_lanes("end1", "packet,udp");
     beowire_peer to = know(a, b);
     const uint64_t too_long = BEOWIRE_MESSAGE_BYTES_MAX + 1;
 
-    (void)state;
     assert_int_equal(beowire_send(a, to, 1, 0, NULL, 1, NULL), -EINVAL);
     assert_int_equal(beowire_send_confirmed(a, to, 1, 0, NULL, 1, NULL), -EINVAL);
     assert_int_equal(beowire_send(a, to, 1, 0, "x", too_long, NULL), -EMSGSIZE);
@@ -48,14 +44,13 @@ static void beowire_send__bad_lengths(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void beowire_receive__from_anyone_outlives_its_peers(void **state)
+TEST(beowire_receive__from_anyone_outlives_its_peers)
 {
     beowire_endpoint *a = open_with_lanes("end0", "packet,udp");
     beowire_endpoint *b = open_with_lanes("end1", "packet,udp");
     struct beowire_completion done;
     char buffers[2] = "";
 
-    (void)state;
     assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, &buffers[0], 1, &buffers[0]), 0);
     assert_int_equal(beowire_send(b, know(b, a), 2, 0, NULL, 0, NULL), 0);
     assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 2, 0, NULL, 0, NULL), 0);
@@ -88,7 +83,7 @@ static void count_signal(int number)
 }
 
 /** Signals come until one has found the application asleep, whenever that is. */
-static void beowire_wait__a_signal_while_it_sleeps(void **state)
+TEST(beowire_wait__a_signal_while_it_sleeps)
 {
     const enum beowire_progress kinds[] = {BEOWIRE_PROGRESS_CALLS, BEOWIRE_PROGRESS_KEEPER,
                                            BEOWIRE_PROGRESS_THREAD};
@@ -97,7 +92,6 @@ static void beowire_wait__a_signal_while_it_sleeps(void **state)
     const struct sigaction counted = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
     struct sigaction before;
 
-    (void)state;
     assert_int_equal(sigaction(SIGALRM, &counted, &before), 0);
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         beowire_endpoint *a = open_patient("end0", NULL, kinds[i]);
@@ -179,13 +173,12 @@ static void assert_goes_on(beowire_endpoint *endpoint, beowire_endpoint *far)
 }
 
 /** Each endpoint is asked by one call only, so none learns it from another's finding. */
-static void beowire__all_interfaces_are_down(void **state)
+TEST(beowire__all_interfaces_are_down)
 {
     beowire_endpoint *far = open_with_lanes("end1", "packet,udp");
     beowire_endpoint *endpoints[CALLS];
     int found[CALLS];
 
-    (void)state;
     for (unsigned i = 0; i < CALLS; i++) {
         endpoints[i] = open_patient("end0", "packet,udp", BEOWIRE_PROGRESS_CALLS);
         /* There is something to be flushed. */
@@ -208,13 +201,12 @@ static void beowire__all_interfaces_are_down(void **state)
     assert_int_equal(beowire_close(far, 0), 0);
 }
 
-static void beowire__with_shared_memory_no_interface_is_needed(void **state)
+TEST(beowire__with_shared_memory_no_interface_is_needed)
 {
     beowire_endpoint *a = open_patient("end0", NULL, BEOWIRE_PROGRESS_CALLS);
     beowire_endpoint *b = open_patient("end0", NULL, BEOWIRE_PROGRESS_CALLS);
     char buffer = 0;
 
-    (void)state;
     assert_int_equal(counter(a, "lanes_shm"), 1);
     run_ip("ip link set end0 down");
     assert_int_equal(beowire_wait(a, SECOND / 100), 0); /* sleeps, and looks before */
@@ -233,15 +225,7 @@ static void beowire__with_shared_memory_no_interface_is_needed(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire_send__bad_lengths),
-        cmocka_unit_test(beowire_receive__from_anyone_outlives_its_peers),
-        cmocka_unit_test(beowire_wait__a_signal_while_it_sleeps),
-        cmocka_unit_test(beowire__all_interfaces_are_down),
-        cmocka_unit_test(beowire__with_shared_memory_no_interface_is_needed),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -7,9 +7,7 @@
 #include "lane/shm/shm_peers.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -17,9 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 #define MESSAGE_BYTES (4u << 20)
 #define TAG 7
@@ -182,32 +179,25 @@ static void receive_from(bool readable, const char *settings, const char *counte
     free(buffer);
 }
 
-static void long_message__read_in_one_go_or_not(void **state)
+TEST(long_message__read_in_one_go_or_not)
 {
-    (void)state;
     receive_from(true, "read_bytes=1073741824", "message_read");
     receive_from(false, "read_bytes=1073741824", "message_read");
 }
 
-static void long_message__read_while_the_sender_rests_or_not(void **state)
+TEST(long_message__read_while_the_sender_rests_or_not)
 {
-    (void)state;
     receive_from(true, "read_bytes=0", "pull_read_blocks");
     receive_from(false, "read_bytes=0", "pull_read_blocks");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_message__read_in_one_go_or_not),
-        cmocka_unit_test(long_message__read_while_the_sender_rests_or_not),
-    };
-
     /* Root may read everything. */
     if (getuid() == 0 &&
         (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0 ||
          prctl(PR_SET_DUMPABLE, 1) != 0)) {
         return 1;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -7,14 +7,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 #define MESSAGE_BYTES 4000u
 #define LONG_BYTES 1000000u
@@ -75,7 +72,7 @@ static int closed(pthread_t thread)
     return *(int *)status;
 }
 
-static void beowire_close__until_all_is_received(void **state)
+TEST(beowire_close__until_all_is_received)
 {
     beowire_endpoint *a = open_endpoint("end0");
     beowire_endpoint *b = open_endpoint("end1");
@@ -83,7 +80,6 @@ static void beowire_close__until_all_is_received(void **state)
     static uint8_t got[MESSAGE_BYTES];
     beowire_peer from = know(b, a);
 
-    (void)state;
     assert_non_null(data);
     send_many(a, know(a, b), data);
     pthread_t closing = begin_closing(a);
@@ -101,13 +97,12 @@ static void beowire_close__until_all_is_received(void **state)
     free(data);
 }
 
-static void beowire_close__of_both_with_much_for_each_other(void **state)
+TEST(beowire_close__of_both_with_much_for_each_other)
 {
     beowire_endpoint *ends[2] = {open_endpoint("end0"), open_endpoint("end1")};
     uint8_t *data = malloc((size_t)2 * MESSAGES * MESSAGE_BYTES);
     pthread_t closing[2];
 
-    (void)state;
     assert_non_null(data);
     for (unsigned i = 0; i < 2; i++) {
         send_many(ends[i], know(ends[i], ends[1 - i]), data + (size_t)i * MESSAGES * MESSAGE_BYTES);
@@ -122,13 +117,12 @@ static void beowire_close__of_both_with_much_for_each_other(void **state)
     free(data);
 }
 
-static void beowire_close__of_both_with_long_messages(void **state)
+TEST(beowire_close__of_both_with_long_messages)
 {
     beowire_endpoint *ends[2] = {open_endpoint("end0"), open_endpoint("end1")};
     static uint8_t data[LONG_BYTES];
     pthread_t closing[2];
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         beowire_peer to = know(ends[i], ends[1 - i]);
         assert_int_equal(beowire_send(ends[i], to, 1, 0, data, sizeof data, NULL), 0);
@@ -141,7 +135,7 @@ static void beowire_close__of_both_with_long_messages(void **state)
 }
 
 /** It waits for b, and b for its own message: who sees that nobody will receive that. */
-static void beowire_leave__who_sends_learns_it(void **state)
+TEST(beowire_leave__who_sends_learns_it)
 {
     beowire_endpoint *a = open_endpoint("end0");
     beowire_endpoint *b = open_endpoint("end1");
@@ -150,7 +144,6 @@ static void beowire_leave__who_sends_learns_it(void **state)
     beowire_peer from = know(b, a);
     struct beowire_completion done = {0};
 
-    (void)state;
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, data, sizeof data, NULL), 0);
     assert_int_equal(beowire_send(b, from, 1, 0, data, sizeof data, data), 0);
     assert_int_equal(beowire_leave(a), 0);
@@ -171,14 +164,7 @@ static void beowire_leave__who_sends_learns_it(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire_close__until_all_is_received),
-        cmocka_unit_test(beowire_close__of_both_with_much_for_each_other),
-        cmocka_unit_test(beowire_close__of_both_with_long_messages),
-        cmocka_unit_test(beowire_leave__who_sends_learns_it),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

@@ -6,14 +6,11 @@
 #include "namespace.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 /** More than have names, and than the other end takes in before it receives. */
 #define MESSAGES 40000u
@@ -95,26 +92,19 @@ static void exchange(bool receive_first)
     free(numbers);
 }
 
-static void beowire_send__any_number_before_either_receives(void **state)
+TEST(beowire_send__any_number_before_either_receives)
 {
-    (void)state;
     exchange(false);
 }
 
-static void beowire_receive__any_number_before_either_sends(void **state)
+TEST(beowire_receive__any_number_before_either_sends)
 {
-    (void)state;
     exchange(true);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire_send__any_number_before_either_receives),
-        cmocka_unit_test(beowire_receive__any_number_before_either_sends),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

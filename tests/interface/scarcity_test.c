@@ -10,8 +10,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +20,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "endpoints.h"
+#include "unit/test.h"
 
 /** More calls than anything here makes. */
 #define CALLS_MAX 200
@@ -206,12 +203,11 @@ static int open_and_close(const struct beowire_options *options)
     return status;
 }
 
-static void beowire_open__without_memory(void **state)
+TEST(beowire_open__without_memory)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     unsigned refused = 0;
 
-    (void)state;
     options.interface = "end0";
     options.progress = BEOWIRE_PROGRESS_CALLS;
     struct belongings before = {.blocks = -1};
@@ -241,14 +237,13 @@ static void beowire_open__without_memory(void **state)
     fail_msg("memory ran out in every case");
 }
 
-static void beowire_peer_add__without_memory(void **state)
+TEST(beowire_peer_add__without_memory)
 {
     beowire_endpoint *a = open_with_lanes("end0", "packet,udp");
     beowire_endpoint *b = open_with_lanes("end1", "packet,udp");
     struct beowire_address address;
     beowire_peer peer = BEOWIRE_ANY_PEER;
 
-    (void)state;
     beowire_address(b, &address);
     memory = (struct scarce){.armed = true};
     assert_int_equal(beowire_peer_add(a, &address, &peer), -ENOMEM);
@@ -259,14 +254,13 @@ static void beowire_peer_add__without_memory(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void beowire_memory_register__without_memory(void **state)
+TEST(beowire_memory_register__without_memory)
 {
     beowire_endpoint *a = open_with_lanes("end0", "udp");
     char bytes[8];
     uint64_t key = 0;
     unsigned refused = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         memory = (struct scarce){.armed = true};
         int status = beowire_memory_register(a, bytes, sizeof bytes, 0, &key);
@@ -285,12 +279,11 @@ static void beowire_memory_register__without_memory(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void beowire_descriptor__without_descriptors(void **state)
+TEST(beowire_descriptor__without_descriptors)
 {
     beowire_endpoint *a = open_with_lanes("end0", "packet,udp");
     unsigned before = open_files();
 
-    (void)state;
     for (unsigned fails = 0; fails < 3; fails++) {
         files = (struct scarce){.armed = true, .fails = fails};
         assert_int_equal(beowire_descriptor(a), -ENFILE);
@@ -303,14 +296,7 @@ static void beowire_descriptor__without_descriptors(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beowire_open__without_memory),
-        cmocka_unit_test(beowire_peer_add__without_memory),
-        cmocka_unit_test(beowire_memory_register__without_memory),
-        cmocka_unit_test(beowire_descriptor__without_descriptors),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }

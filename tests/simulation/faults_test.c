@@ -6,14 +6,11 @@
 #include "core/control.h"
 #include "message/state.h"
 #include "simulation/workload.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define SEEDS 20
 #define MILLISECOND UINT64_C(1000000)
@@ -154,39 +151,35 @@ static void run_fault(uint64_t seed, enum fault fault)
     cluster_close(&cluster);
 }
 
-static void peer__crashes_in_the_middle(void **state)
+TEST(peer__crashes_in_the_middle)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         run_fault(seed, FAULT_CRASH);
     }
 }
 
-static void peer__leaves_in_the_middle(void **state)
+TEST(peer__leaves_in_the_middle)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         run_fault(seed, FAULT_LEAVE);
     }
 }
 
-static void peer__vanishes_in_the_middle(void **state)
+TEST(peer__vanishes_in_the_middle)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         run_fault(seed, FAULT_VANISH);
     }
 }
 
-static void peer__restarts_in_the_middle(void **state)
+TEST(peer__restarts_in_the_middle)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         run_fault(seed, FAULT_RESTART);
     }
 }
 
-static void peer__restarts_and_is_spoken_to_again(void **state)
+TEST(peer__restarts_and_is_spoken_to_again)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
@@ -194,7 +187,6 @@ static void peer__restarts_and_is_spoken_to_again(void **state)
     uint8_t data[8] = {1};
     uint8_t buffer[8] = {0};
 
-    (void)state;
     open_cluster(&cluster, &wire);
     struct core_peer *before = cluster_peer(&cluster, 0, 1);
     assert_int_equal(cluster_send(&cluster, 0, before, 5, 0, data, sizeof data, NULL), 0);
@@ -219,14 +211,13 @@ static void peer__restarts_and_is_spoken_to_again(void **state)
     cluster_close(&cluster);
 }
 
-static void peer__dies_before_it_takes_an_announced_message(void **state)
+TEST(peer__dies_before_it_takes_an_announced_message)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
     struct beowire_completion done;
     uint8_t *data = calloc(1, 100000);
 
-    (void)state;
     open_cluster(&cluster, &wire);
     assert_int_equal(
         cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, 100000, data), 0);
@@ -240,7 +231,7 @@ static void peer__dies_before_it_takes_an_announced_message(void **state)
     free(data);
 }
 
-static void peer__dies_while_its_message_is_received(void **state)
+TEST(peer__dies_while_its_message_is_received)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
@@ -248,7 +239,6 @@ static void peer__dies_while_its_message_is_received(void **state)
     uint8_t *data = calloc(1, 1000000);
     uint8_t *buffer = calloc(1, 1000000);
 
-    (void)state;
     open_cluster(&cluster, &wire);
     assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, 1000000, buffer), 0);
     assert_int_equal(
@@ -267,14 +257,13 @@ static void peer__dies_while_its_message_is_received(void **state)
     free(buffer);
 }
 
-static void peer__is_alive_however_long_it_does_not_take_a_message(void **state)
+TEST(peer__is_alive_however_long_it_does_not_take_a_message)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
     struct beowire_completion done;
     uint8_t *data = calloc(1, 100000);
 
-    (void)state;
     open_cluster(&cluster, &wire);
     assert_int_equal(
         cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, 100000, data), 0);
@@ -286,14 +275,13 @@ static void peer__is_alive_however_long_it_does_not_take_a_message(void **state)
     free(data);
 }
 
-static void peer__asks_whoever_has_given_it_up(void **state)
+TEST(peer__asks_whoever_has_given_it_up)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
     struct beowire_completion done;
     uint8_t data[8] = {1};
 
-    (void)state;
     open_cluster(&cluster, &wire);
     sim_wire_cut(cluster.wire, 0, 1, true);
     assert_int_equal(
@@ -309,9 +297,8 @@ static void peer__asks_whoever_has_given_it_up(void **state)
     cluster_close(&cluster);
 }
 
-static void link__cut_one_way(void **state)
+TEST(link__cut_one_way)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct sim_options wire = lossy_wire(seed, 2);
         struct workload_options options = WORKLOAD_OPTIONS_DEFAULT;
@@ -338,9 +325,8 @@ static void link__cut_one_way(void **state)
     }
 }
 
-static void link__cut_for_less_than_the_patience(void **state)
+TEST(link__cut_for_less_than_the_patience)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct sim_options wire = lossy_wire(seed, 2);
         struct workload_options options = WORKLOAD_OPTIONS_DEFAULT;
@@ -374,14 +360,13 @@ static void link__cut_for_less_than_the_patience(void **state)
 
 /** Nothing sequenced is under way while a long message is pulled: the ends only watch each other.
  *  The lane does not know that its cable is out: a switch behind it may have failed. */
-static void rail__lost_while_a_message_is_pulled(void **state)
+TEST(rail__lost_while_a_message_is_pulled)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     const uint64_t bytes = 4000000;
     struct cluster cluster;
     struct beowire_completion done;
 
-    (void)state;
     for (uint32_t node = 0; node < 2; node++) {
         uint8_t *data = calloc(1, bytes);
         uint8_t *buffer = calloc(1, bytes);
@@ -404,14 +389,13 @@ static void rail__lost_while_a_message_is_pulled(void **state)
 }
 
 /** A node that only receives waits for nothing, so it never doubts its way to the sender. */
-static void rail__lost_by_which_only_answers_go(void **state)
+TEST(rail__lost_by_which_only_answers_go)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
     uint8_t data[8] = {0};
     uint8_t buffer[8];
 
-    (void)state;
     wire.rails = 2;
     open_cluster(&cluster, &wire);
     struct core_peer *peer = cluster_peer(&cluster, 0, 1);
@@ -433,7 +417,7 @@ static void rail__lost_by_which_only_answers_go(void **state)
 }
 
 /** Silence on all rails proves nothing of one: whoever comes back is found where it was. */
-static void rail__kept_while_the_peer_is_away(void **state)
+TEST(rail__kept_while_the_peer_is_away)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
@@ -441,7 +425,6 @@ static void rail__kept_while_the_peer_is_away(void **state)
     uint8_t data[8] = {0};
     uint8_t buffer[8];
 
-    (void)state;
     wire.rails = 2;
     open_cluster(&cluster, &wire);
     struct core_peer *peer = cluster_peer(&cluster, 0, 1);
@@ -463,12 +446,11 @@ static void rail__kept_while_the_peer_is_away(void **state)
 
 /** An end that asks its peer's kernel sends the same PROBE over several lanes. Those of a lane that
  *  is looked at seldom come late, and in a row: that is no reason to move there. */
-static void rail__by_which_the_same_probes_come_late(void **state)
+TEST(rail__by_which_the_same_probes_come_late)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
 
-    (void)state;
     wire.rails = 2;
     open_cluster(&cluster, &wire);
     struct core *core = &cluster.nodes[1].core;
@@ -502,9 +484,8 @@ static void rail__by_which_the_same_probes_come_late(void **state)
 
 /** Each end asks over both rails in turn, and only one of them works: whoever asks is answered the
  *  way it has asked. */
-static void rail__works_for_one_of_two_that_are_asked_over(void **state)
+TEST(rail__works_for_one_of_two_that_are_asked_over)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct sim_options wire = SIM_OPTIONS_DEFAULT;
         struct cluster cluster;
@@ -535,9 +516,8 @@ static void rail__works_for_one_of_two_that_are_asked_over(void **state)
     }
 }
 
-static void frames__mangled_ones_are_survived(void **state)
+TEST(frames__mangled_ones_are_survived)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct sim_options wire = lossy_wire(seed, 2);
         struct cluster cluster;
@@ -567,29 +547,4 @@ static void frames__mangled_ones_are_survived(void **state)
         cluster_check(&cluster);
         cluster_close(&cluster);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(peer__crashes_in_the_middle),
-        cmocka_unit_test(peer__leaves_in_the_middle),
-        cmocka_unit_test(peer__vanishes_in_the_middle),
-        cmocka_unit_test(peer__restarts_in_the_middle),
-        cmocka_unit_test(peer__restarts_and_is_spoken_to_again),
-        cmocka_unit_test(peer__dies_before_it_takes_an_announced_message),
-        cmocka_unit_test(peer__dies_while_its_message_is_received),
-        cmocka_unit_test(peer__is_alive_however_long_it_does_not_take_a_message),
-        cmocka_unit_test(peer__asks_whoever_has_given_it_up),
-        cmocka_unit_test(link__cut_one_way),
-        cmocka_unit_test(link__cut_for_less_than_the_patience),
-        cmocka_unit_test(rail__lost_while_a_message_is_pulled),
-        cmocka_unit_test(rail__lost_by_which_only_answers_go),
-        cmocka_unit_test(rail__kept_while_the_peer_is_away),
-        cmocka_unit_test(rail__by_which_the_same_probes_come_late),
-        cmocka_unit_test(rail__works_for_one_of_two_that_are_asked_over),
-        cmocka_unit_test(frames__mangled_ones_are_survived),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

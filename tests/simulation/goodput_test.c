@@ -6,13 +6,10 @@
  * the time.
  */
 #include "simulation/cluster.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define MESSAGE_BYTES 8192
 #define AT_ONCE 64 /* messages posted */
@@ -149,15 +146,13 @@ static void check_loss(uint64_t bytes_per_s, double at_1, double at_5)
     }
 }
 
-static void goodput__one_gigabit(void **state)
+TEST(goodput__one_gigabit)
 {
-    (void)state;
     check_loss(GIGABIT, 0.9, 0.7);
 }
 
-static void goodput__ten_gigabit(void **state)
+TEST(goodput__ten_gigabit)
 {
-    (void)state;
     check_loss(10 * GIGABIT, 0.8, 0.5);
 }
 
@@ -179,34 +174,20 @@ static struct outcome measure_incast(uint32_t senders, uint32_t messages)
 }
 
 /** Their credit is far more than the queue holds: it is the congestion window that keeps them. */
-static void goodput__four_into_one_port(void **state)
+TEST(goodput__four_into_one_port)
 {
     struct outcome outcome = measure_incast(4, 1000);
 
-    (void)state;
     assert_true(outcome.bytes_per_s >= 0.95 * (double)GIGABIT);
     assert_true(outcome.repeated <= outcome.sent / 50);
 }
 
 /** Two bursts of each are more than the queue holds, so some are lost all the time: of 24 delays
  *  from 4.5 to 16 us one frame in 9.3 was sent again on average, in 8.3 at most. */
-static void goodput__sixteen_into_one_port(void **state)
+TEST(goodput__sixteen_into_one_port)
 {
     struct outcome outcome = measure_incast(16, 100);
 
-    (void)state;
     assert_true(outcome.bytes_per_s >= 0.9 * (double)GIGABIT);
     assert_true(outcome.repeated <= outcome.sent / 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goodput__one_gigabit),
-        cmocka_unit_test(goodput__ten_gigabit),
-        cmocka_unit_test(goodput__four_into_one_port),
-        cmocka_unit_test(goodput__sixteen_into_one_port),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

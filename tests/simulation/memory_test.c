@@ -4,14 +4,11 @@
  * each other down, but nobody is shut out and nothing grows.
  */
 #include "simulation/workload.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND (1000 * MILLISECOND)
@@ -58,13 +55,12 @@ static void send_and_receive(struct cluster *cluster, uint32_t from, uint32_t me
     }
 }
 
-static void credit__idle_peers_do_not_starve_a_late_one(void **state)
+TEST(credit__idle_peers_do_not_starve_a_late_one)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
     const uint32_t peers = MESSAGE_CHUNKS / FLOW_WINDOW_FRAMES + 8;
 
-    (void)state;
     wire.nodes = peers + 1;
     cluster_open(&cluster, &wire);
     for (uint32_t i = 0; i < wire.nodes; i++) {
@@ -79,14 +75,13 @@ static void credit__idle_peers_do_not_starve_a_late_one(void **state)
     cluster_close(&cluster);
 }
 
-static void credit__hundred_peers_into_one(void **state)
+TEST(credit__hundred_peers_into_one)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct workload_options options = WORKLOAD_OPTIONS_DEFAULT;
     struct cluster cluster;
     struct workload workload;
 
-    (void)state;
     wire.nodes = 101;
     wire.lost_ppm = 5000;
     cluster_open(&cluster, &wire);
@@ -107,7 +102,7 @@ static void credit__hundred_peers_into_one(void **state)
     cluster_close(&cluster);
 }
 
-static void receiver__that_posts_nothing_stops_the_sender(void **state)
+TEST(receiver__that_posts_nothing_stops_the_sender)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
@@ -117,7 +112,6 @@ static void receiver__that_posts_nothing_stops_the_sender(void **state)
     uint32_t received = 0;
     uint32_t posted = 0;
 
-    (void)state;
     cluster_open(&cluster, &wire);
     cluster_start(&cluster, 0);
     cluster_start(&cluster, 1);
@@ -154,7 +148,7 @@ static void receiver__that_posts_nothing_stops_the_sender(void **state)
 
 /** The receiver says that there is room again, and that gets lost: who injects has nothing under
  * way that would ask. */
-static void inject__goes_on_although_a_grant_is_lost(void **state)
+TEST(inject__goes_on_although_a_grant_is_lost)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
@@ -162,7 +156,6 @@ static void inject__goes_on_although_a_grant_is_lost(void **state)
     uint8_t buffer[1000] = {0};
     uint32_t sent = 0;
 
-    (void)state;
     cluster_open(&cluster, &wire);
     cluster_start(&cluster, 0);
     cluster_start(&cluster, 1);
@@ -188,14 +181,13 @@ static void inject__goes_on_although_a_grant_is_lost(void **state)
 
 /** Whoever takes what has piled up in order, however slowly, waits for nothing that is new: the
  * pile need not grow, and leaves memory to other peers. */
-static void receiver__that_is_slow_is_not_one_that_waits(void **state)
+TEST(receiver__that_is_slow_is_not_one_that_waits)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
     struct beowire_completion done;
     uint8_t data[100] = {0};
 
-    (void)state;
     cluster_open(&cluster, &wire);
     cluster_start(&cluster, 0);
     cluster_start(&cluster, 1);
@@ -225,7 +217,7 @@ static bool is_used_up(const struct core *core)
 }
 
 /** Notices lie in the pile, too: whoever takes them says without being asked that there is room. */
-static void notices__that_are_taken_make_room(void **state)
+TEST(notices__that_are_taken_make_room)
 {
     enum { PUTS = 4 * MESSAGE_PILE_FRAMES };
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
@@ -237,7 +229,6 @@ static void notices__that_are_taken_make_room(void **state)
     unsigned posted = 0;
     unsigned noticed = 0;
 
-    (void)state;
     cluster_open(&cluster, &wire);
     cluster_start(&cluster, 0);
     cluster_start(&cluster, 1);
@@ -269,7 +260,7 @@ static void notices__that_are_taken_make_room(void **state)
 
 /** Frames run out while other peers hold them all: whoever waits gets its turn without a frame of
  *  its own being under way. */
-static void peers__that_are_cut_off_stop_no_other(void **state)
+TEST(peers__that_are_cut_off_stop_no_other)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
@@ -279,7 +270,6 @@ static void peers__that_are_cut_off_stop_no_other(void **state)
     const uint32_t waiting = 1;
     const uint32_t last = 40;
 
-    (void)state;
     wire.nodes = last + 1;
     wire.frames = 65536;
     cluster_open(&cluster, &wire);
@@ -313,13 +303,12 @@ static void peers__that_are_cut_off_stop_no_other(void **state)
     cluster_close(&cluster);
 }
 
-static void close__is_not_flushed_while_an_announced_message_waits(void **state)
+TEST(close__is_not_flushed_while_an_announced_message_waits)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
     uint8_t *data = calloc(1, 100000);
 
-    (void)state;
     cluster_open(&cluster, &wire);
     cluster_start(&cluster, 0);
     cluster_start(&cluster, 1);
@@ -333,20 +322,4 @@ static void close__is_not_flushed_while_an_announced_message_waits(void **state)
     assert_true(core_is_flushed(&cluster.nodes[0].core));
     cluster_close(&cluster);
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(credit__idle_peers_do_not_starve_a_late_one),
-        cmocka_unit_test(credit__hundred_peers_into_one),
-        cmocka_unit_test(receiver__that_posts_nothing_stops_the_sender),
-        cmocka_unit_test(inject__goes_on_although_a_grant_is_lost),
-        cmocka_unit_test(receiver__that_is_slow_is_not_one_that_waits),
-        cmocka_unit_test(notices__that_are_taken_make_room),
-        cmocka_unit_test(peers__that_are_cut_off_stop_no_other),
-        cmocka_unit_test(close__is_not_flushed_while_an_announced_message_waits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,10 @@
 #include "simulation/oracle.h"
 #include "simulation/run.h"
 #include "simulation/scenario.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND (1000 * MILLISECOND)
@@ -52,7 +49,7 @@ static int teardown(void **state)
     return 0;
 }
 
-#define ORACLE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define ORACLE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
 
 /** Has exactly this counter been raised, and said why? */
 static void assert_blamed(const struct fixture *fixture, const uint64_t *counter)
@@ -121,18 +118,15 @@ static struct workload_message *some_message(struct fixture *fixture)
     return NULL;
 }
 
-static void oracle__all_is_well(void **state)
+ORACLE_TEST(oracle__all_is_well)
 {
-    struct fixture *fixture = *state;
-
     workload_check_all(&fixture->workload);
     assert_true(oracle_is_well(&fixture->workload.verdict));
     assert_int_equal(fixture->workload.counters.delivered, fixture->workload.message_count);
 }
 
-static void oracle__received_twice(void **state)
+ORACLE_TEST(oracle__received_twice)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
     struct beowire_completion done = completion_of(fixture, message);
 
@@ -140,9 +134,8 @@ static void oracle__received_twice(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.duplicated);
 }
 
-static void oracle__a_byte_is_wrong(void **state)
+ORACLE_TEST(oracle__a_byte_is_wrong)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
     struct beowire_completion done = completion_of(fixture, message);
     struct workload_receive *receive = waiting_receive(fixture, message);
@@ -153,9 +146,8 @@ static void oracle__a_byte_is_wrong(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
 }
 
-static void oracle__more_than_the_buffer_holds(void **state)
+ORACLE_TEST(oracle__more_than_the_buffer_holds)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
     struct beowire_completion done = completion_of(fixture, message);
     struct workload_receive *receive = waiting_receive(fixture, message);
@@ -166,9 +158,8 @@ static void oracle__more_than_the_buffer_holds(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
 }
 
-static void oracle__another_tag(void **state)
+ORACLE_TEST(oracle__another_tag)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
     struct beowire_completion done = completion_of(fixture, message);
 
@@ -178,9 +169,8 @@ static void oracle__another_tag(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.wrong);
 }
 
-static void oracle__a_message_that_nobody_sent(void **state)
+ORACLE_TEST(oracle__a_message_that_nobody_sent)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
     struct beowire_completion done = completion_of(fixture, message);
 
@@ -189,9 +179,8 @@ static void oracle__a_message_that_nobody_sent(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.wrong);
 }
 
-static void oracle__a_message_for_an_earlier_endpoint(void **state)
+ORACLE_TEST(oracle__a_message_for_an_earlier_endpoint)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
     struct beowire_completion done = completion_of(fixture, message);
 
@@ -201,9 +190,8 @@ static void oracle__a_message_for_an_earlier_endpoint(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.wrong);
 }
 
-static void oracle__out_of_order(void **state)
+ORACLE_TEST(oracle__out_of_order)
 {
-    struct fixture *fixture = *state;
     struct workload *workload = &fixture->workload;
 
     for (uint32_t i = 0; i < workload->receive_count; i++) {
@@ -223,19 +211,16 @@ static void oracle__out_of_order(void **state)
     fail();
 }
 
-static void oracle__lost(void **state)
+ORACLE_TEST(oracle__lost)
 {
-    struct fixture *fixture = *state;
-
     some_message(fixture)->received = false;
     workload_cancel(&fixture->workload);
     oracle_close(&fixture->workload);
     assert_blamed(fixture, &fixture->workload.verdict.lost);
 }
 
-static void oracle__lost_is_excused_only_between_those_who_lost_each_other(void **state)
+ORACLE_TEST(oracle__lost_is_excused_only_between_those_who_lost_each_other)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
 
     /* Of a short one: of a long one, the sender was told that it had arrived. */
@@ -250,9 +235,8 @@ static void oracle__lost_is_excused_only_between_those_who_lost_each_other(void 
     assert_blamed(fixture, &fixture->workload.verdict.lost);
 }
 
-static void oracle__hangs(void **state)
+ORACLE_TEST(oracle__hangs)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
 
     message->ended = false;
@@ -261,18 +245,15 @@ static void oracle__hangs(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.hung);
 }
 
-static void oracle__a_receive_hangs(void **state)
+ORACLE_TEST(oracle__a_receive_hangs)
 {
-    struct fixture *fixture = *state;
-
     /* They were not taken back. */
     oracle_close(&fixture->workload);
     assert_blamed(fixture, &fixture->workload.verdict.hung);
 }
 
-static void oracle__ended_twice(void **state)
+ORACLE_TEST(oracle__ended_twice)
 {
-    struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
     struct beowire_completion done = {
         .operation = BEOWIRE_SEND,
@@ -284,9 +265,8 @@ static void oracle__ended_twice(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.wrong);
 }
 
-static void oracle__errors_and_their_excuses(void **state)
+ORACLE_TEST(oracle__errors_and_their_excuses)
 {
-    struct fixture *fixture = *state;
     struct workload *workload = &fixture->workload;
     const struct {
         unsigned excuse;
@@ -315,13 +295,12 @@ static void oracle__errors_and_their_excuses(void **state)
 /* ---- whole runs ---------------------------------------------------------------------------- */
 
 /** Without any checksum there would be wrong bytes, and the judge sees them. */
-static void run__bytes_that_no_check_sum_guards(void **state)
+TEST(run__bytes_that_no_check_sum_guards)
 {
     struct run_options options = RUN_OPTIONS_DEFAULT;
     struct run_result result;
     uint64_t corrupted = 0;
 
-    (void)state;
     assert_true(scenario_find("wire", &options.kinds));
     options.undetected_ppm = 3000;
     options.unchecked = 1;
@@ -334,13 +313,12 @@ static void run__bytes_that_no_check_sum_guards(void **state)
 }
 
 /** Nothing is wrong, lost or stuck where frames have checksums: one in fifty has another byte. */
-static void run__bytes_that_checksums_guard(void **state)
+TEST(run__bytes_that_checksums_guard)
 {
     struct run_options options = RUN_OPTIONS_DEFAULT;
     struct run_result result;
     uint64_t damaged = 0;
 
-    (void)state;
     assert_true(scenario_find("wire", &options.kinds));
     options.undetected_ppm = 20000;
     for (options.seed = 1; options.seed <= 12; options.seed++) {
@@ -351,13 +329,12 @@ static void run__bytes_that_checksums_guard(void **state)
 }
 
 /** More seeds are run twice where all is run by seeds (--repeat). */
-static void run__same_seed_same_trace(void **state)
+TEST(run__same_seed_same_trace)
 {
     struct run_options options = RUN_OPTIONS_DEFAULT;
     struct run_result first;
     struct run_result second;
 
-    (void)state;
     for (options.seed = 1; options.seed <= 3; options.seed++) {
         assert_true(run(&options, &first));
         assert_true(run(&options, &second));
@@ -369,40 +346,13 @@ static void run__same_seed_same_trace(void **state)
     }
 }
 
-static void scenario_find__by_name(void **state)
+TEST(scenario_find__by_name)
 {
     uint32_t kinds = 0;
 
-    (void)state;
     assert_true(scenario_find("all", &kinds));
     assert_int_equal(kinds, RUN_ANY);
     assert_true(scenario_find("flood", &kinds));
     assert_int_equal(kinds, FAULT_BIT(FAULT_FLOOD));
     assert_false(scenario_find("weather", &kinds));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ORACLE_TEST(oracle__all_is_well),
-        ORACLE_TEST(oracle__received_twice),
-        ORACLE_TEST(oracle__a_byte_is_wrong),
-        ORACLE_TEST(oracle__more_than_the_buffer_holds),
-        ORACLE_TEST(oracle__another_tag),
-        ORACLE_TEST(oracle__a_message_that_nobody_sent),
-        ORACLE_TEST(oracle__a_message_for_an_earlier_endpoint),
-        ORACLE_TEST(oracle__out_of_order),
-        ORACLE_TEST(oracle__lost),
-        ORACLE_TEST(oracle__lost_is_excused_only_between_those_who_lost_each_other),
-        ORACLE_TEST(oracle__hangs),
-        ORACLE_TEST(oracle__a_receive_hangs),
-        ORACLE_TEST(oracle__ended_twice),
-        ORACLE_TEST(oracle__errors_and_their_excuses),
-        cmocka_unit_test(run__bytes_that_no_check_sum_guards),
-        cmocka_unit_test(run__bytes_that_checksums_guard),
-        cmocka_unit_test(run__same_seed_same_trace),
-        cmocka_unit_test(scenario_find__by_name),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

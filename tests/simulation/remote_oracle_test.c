@@ -5,13 +5,10 @@
 #include "lane/sim/sim_join.h"
 #include "simulation/oracle.h"
 #include "simulation/run.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 #define OPERATIONS 400
@@ -60,7 +57,7 @@ static int teardown(void **state)
     return 0;
 }
 
-#define JUDGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define JUDGE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
 
 static void assert_blamed(const struct fixture *fixture, const uint64_t *counter)
 {
@@ -133,9 +130,8 @@ static void restore(struct remote_operation *operation)
     }
 }
 
-static void remote_oracle__all_is_well(void **state)
+JUDGE_TEST(remote_oracle__all_is_well)
 {
-    struct fixture *fixture = *state;
     const struct remote_counters *counters = &fixture->work.counters;
 
     remote_oracle_close(&fixture->work);
@@ -146,10 +142,8 @@ static void remote_oracle__all_is_well(void **state)
     assert_true(counters->refused > 0 && counters->notices > 0);
 }
 
-static void remote_oracle__the_same_end_again_is_well(void **state)
+JUDGE_TEST(remote_oracle__the_same_end_again_is_well)
 {
-    struct fixture *fixture = *state;
-
     for (uint32_t i = 0; i < fixture->work.count; i++) {
         struct remote_operation *operation = &fixture->work.operations[i];
         struct beowire_completion done = end_again(fixture, operation);
@@ -158,9 +152,8 @@ static void remote_oracle__the_same_end_again_is_well(void **state)
     }
 }
 
-static void remote_oracle__ended_twice(void **state)
+JUDGE_TEST(remote_oracle__ended_twice)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *get = some_sound(fixture, REMOTE_WORK_GET);
     struct beowire_completion done = end_again(fixture, get);
 
@@ -169,9 +162,8 @@ static void remote_oracle__ended_twice(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.wrong);
 }
 
-static void remote_oracle__ended_as_another(void **state)
+JUDGE_TEST(remote_oracle__ended_as_another)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *put = some_sound(fixture, REMOTE_WORK_PUT);
     struct beowire_completion done = end_again(fixture, put);
 
@@ -180,9 +172,8 @@ static void remote_oracle__ended_as_another(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.wrong);
 }
 
-static void remote_oracle__a_byte_that_was_got_is_wrong(void **state)
+JUDGE_TEST(remote_oracle__a_byte_that_was_got_is_wrong)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *get = some_sound(fixture, REMOTE_WORK_GET);
     struct beowire_completion done = end_again(fixture, get);
 
@@ -191,9 +182,8 @@ static void remote_oracle__a_byte_that_was_got_is_wrong(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
 }
 
-static void remote_oracle__more_came_than_the_buffer_holds(void **state)
+JUDGE_TEST(remote_oracle__more_came_than_the_buffer_holds)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *get = some_sound(fixture, REMOTE_WORK_GET);
 
     get->data[get->bytes] ^= 1;
@@ -201,18 +191,15 @@ static void remote_oracle__more_came_than_the_buffer_holds(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
 }
 
-static void remote_oracle__a_put_that_was_not_done(void **state)
+JUDGE_TEST(remote_oracle__a_put_that_was_not_done)
 {
-    struct fixture *fixture = *state;
-
     restore(some_sound(fixture, REMOTE_WORK_PUT));
     remote_oracle_close(&fixture->work);
     assert_blamed(fixture, &fixture->workload.verdict.lost);
 }
 
-static void remote_oracle__a_byte_beside_is_touched(void **state)
+JUDGE_TEST(remote_oracle__a_byte_beside_is_touched)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *put = some_sound(fixture, REMOTE_WORK_PUT);
 
     put->memory[put->region_bytes - 1] ^= 1;
@@ -220,18 +207,15 @@ static void remote_oracle__a_byte_beside_is_touched(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
 }
 
-static void remote_oracle__a_flawed_put_is_done(void **state)
+JUDGE_TEST(remote_oracle__a_flawed_put_is_done)
 {
-    struct fixture *fixture = *state;
-
     some(fixture, REMOTE_WORK_PUT, REMOTE_WORK_BAD_ACCESS)->memory[0] ^= 1;
     remote_oracle_close(&fixture->work);
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
 }
 
-static void remote_oracle__errors_of_flaws(void **state)
+JUDGE_TEST(remote_oracle__errors_of_flaws)
 {
-    struct fixture *fixture = *state;
     static const struct {
         enum remote_work_flaw flaw;
         int status;
@@ -251,9 +235,8 @@ static void remote_oracle__errors_of_flaws(void **state)
     }
 }
 
-static void remote_oracle__a_sum_counted_twice(void **state)
+JUDGE_TEST(remote_oracle__a_sum_counted_twice)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *sum = some_sound(fixture, REMOTE_WORK_ADD);
     const uint64_t twice = sum->compare + 2 * sum->value;
 
@@ -262,9 +245,8 @@ static void remote_oracle__a_sum_counted_twice(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
 }
 
-static void remote_oracle__a_swap_done_twice(void **state)
+JUDGE_TEST(remote_oracle__a_swap_done_twice)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *swap = some_sound(fixture, REMOTE_WORK_SWAP);
     struct beowire_completion done = end_again(fixture, swap);
 
@@ -273,9 +255,8 @@ static void remote_oracle__a_swap_done_twice(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.duplicated);
 }
 
-static void remote_oracle__a_ticket_drawn_twice(void **state)
+JUDGE_TEST(remote_oracle__a_ticket_drawn_twice)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *first = some_sound(fixture, REMOTE_WORK_TICKET);
 
     first->old = first->old == 0 ? 1 : first->old - 1;
@@ -283,10 +264,8 @@ static void remote_oracle__a_ticket_drawn_twice(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.duplicated);
 }
 
-static void remote_oracle__tickets_counted_wrongly(void **state)
+JUDGE_TEST(remote_oracle__tickets_counted_wrongly)
 {
-    struct fixture *fixture = *state;
-
     fixture->work.tickets[1]++;
     remote_oracle_close(&fixture->work);
     assert_blamed(fixture, &fixture->workload.verdict.duplicated);
@@ -296,18 +275,15 @@ static void remote_oracle__tickets_counted_wrongly(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.lost);
 }
 
-static void remote_oracle__hangs(void **state)
+JUDGE_TEST(remote_oracle__hangs)
 {
-    struct fixture *fixture = *state;
-
     some_sound(fixture, REMOTE_WORK_GET)->ended = false;
     remote_oracle_close(&fixture->work);
     assert_blamed(fixture, &fixture->workload.verdict.hung);
 }
 
-static void remote_oracle__told_twice_or_not_at_all(void **state)
+JUDGE_TEST(remote_oracle__told_twice_or_not_at_all)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *put = some_sound(fixture, REMOTE_WORK_PUT);
     struct beowire_completion done = notice_of(fixture, put);
 
@@ -319,9 +295,8 @@ static void remote_oracle__told_twice_or_not_at_all(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.lost);
 }
 
-static void remote_oracle__told_too_early_or_of_another(void **state)
+JUDGE_TEST(remote_oracle__told_too_early_or_of_another)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *put = some_sound(fixture, REMOTE_WORK_PUT);
     struct beowire_completion done = notice_of(fixture, put);
 
@@ -341,9 +316,8 @@ static void remote_oracle__told_too_early_or_of_another(void **state)
 }
 
 /** One that failed may have been done, or a put in part; a sum not in part. */
-static void remote_oracle__what_a_failed_one_may_leave(void **state)
+JUDGE_TEST(remote_oracle__what_a_failed_one_may_leave)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *put = some_sound(fixture, REMOTE_WORK_PUT);
     struct remote_operation *sum = some_sound(fixture, REMOTE_WORK_ADD);
 
@@ -362,9 +336,8 @@ static void remote_oracle__what_a_failed_one_may_leave(void **state)
 }
 
 /** A host may have written there before it saw that something else had come. */
-static void remote_oracle__what_a_failed_put_may_leave_behind(void **state)
+JUDGE_TEST(remote_oracle__what_a_failed_put_may_leave_behind)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *put = some_sound(fixture, REMOTE_WORK_PUT);
     uint8_t before = remote_work_before(put, put->to_generation, put->offset);
     uint8_t after = remote_work_after(put, put->to_generation, put->offset);
@@ -393,9 +366,8 @@ static void remote_oracle__what_a_failed_put_may_leave_behind(void **state)
 }
 
 /** What is there in an endpoint's place has memory of its own, which earlier puts do not touch. */
-static void remote_oracle__memory_of_an_endpoint_that_took_anothers_place(void **state)
+JUDGE_TEST(remote_oracle__memory_of_an_endpoint_that_took_anothers_place)
 {
-    struct fixture *fixture = *state;
     struct remote_operation *put = some_sound(fixture, REMOTE_WORK_PUT);
 
     cluster_crash(&fixture->cluster, put->to);
@@ -407,32 +379,4 @@ static void remote_oracle__memory_of_an_endpoint_that_took_anothers_place(void *
     put->memory[put->offset] ^= 1;
     remote_oracle_close(&fixture->work);
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        JUDGE_TEST(remote_oracle__all_is_well),
-        JUDGE_TEST(remote_oracle__the_same_end_again_is_well),
-        JUDGE_TEST(remote_oracle__ended_twice),
-        JUDGE_TEST(remote_oracle__ended_as_another),
-        JUDGE_TEST(remote_oracle__a_byte_that_was_got_is_wrong),
-        JUDGE_TEST(remote_oracle__more_came_than_the_buffer_holds),
-        JUDGE_TEST(remote_oracle__a_put_that_was_not_done),
-        JUDGE_TEST(remote_oracle__a_byte_beside_is_touched),
-        JUDGE_TEST(remote_oracle__a_flawed_put_is_done),
-        JUDGE_TEST(remote_oracle__errors_of_flaws),
-        JUDGE_TEST(remote_oracle__a_sum_counted_twice),
-        JUDGE_TEST(remote_oracle__a_swap_done_twice),
-        JUDGE_TEST(remote_oracle__a_ticket_drawn_twice),
-        JUDGE_TEST(remote_oracle__tickets_counted_wrongly),
-        JUDGE_TEST(remote_oracle__hangs),
-        JUDGE_TEST(remote_oracle__told_twice_or_not_at_all),
-        JUDGE_TEST(remote_oracle__told_too_early_or_of_another),
-        JUDGE_TEST(remote_oracle__what_a_failed_one_may_leave),
-        JUDGE_TEST(remote_oracle__what_a_failed_put_may_leave_behind),
-        JUDGE_TEST(remote_oracle__memory_of_an_endpoint_that_took_anothers_place),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

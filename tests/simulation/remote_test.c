@@ -6,14 +6,11 @@
  */
 #include "message/remote.h"
 #include "simulation/cluster.h"
+#include "unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SEEDS 120
 #define OPERATIONS 48
@@ -400,9 +397,8 @@ static void for_seeds(void (*one)(uint64_t seed), uint64_t usually)
     }
 }
 
-static void remote__random_wires(void **state)
+TEST(remote__random_wires)
 {
-    (void)state;
     for_seeds(run_seed, SEEDS);
 }
 
@@ -446,9 +442,8 @@ static void crash_seed(uint64_t seed)
     close_run(&run);
 }
 
-static void remote__a_node_is_killed(void **state)
+TEST(remote__a_node_is_killed)
 {
-    (void)state;
     for_seeds(crash_seed, SEEDS / 4);
 }
 
@@ -489,9 +484,8 @@ static void withdraw_seed(uint64_t seed)
     close_run(&run);
 }
 
-static void remote__memory_is_taken_back(void **state)
+TEST(remote__memory_is_taken_back)
 {
-    (void)state;
     for_seeds(withdraw_seed, SEEDS / 4);
 }
 
@@ -566,15 +560,14 @@ static void guess_seed(uint64_t seed)
     cluster_close(&cluster);
 }
 
-static void remote__a_guesser_is_given_up(void **state)
+TEST(remote__a_guesser_is_given_up)
 {
-    (void)state;
     for_seeds(guess_seed, SEEDS / 4);
 }
 
 /** Two nodes get from each other, at the same time, more long pieces than either lets a peer pull
  * at once: none waits for the other's end. */
-static void remote__long_gets_both_ways(void **state)
+TEST(remote__long_gets_both_ways)
 {
     enum { GETS = 3 * REMOTE_SERVED_PER_PEER };
     static uint8_t got[2][GETS][MESSAGE_EAGER_BUSY_BYTES_MAX + 1];
@@ -585,7 +578,6 @@ static void remote__long_gets_both_ways(void **state)
     struct cluster cluster;
     unsigned ended = 0;
 
-    (void)state;
     cluster_open(&cluster, &wire);
     for (uint32_t node = 0; node < 2; node++) {
         cluster_start(&cluster, node);
@@ -619,13 +611,5 @@ static void remote__long_gets_both_ways(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remote__long_gets_both_ways),
-        cmocka_unit_test(remote__random_wires),
-        cmocka_unit_test(remote__a_node_is_killed),
-        cmocka_unit_test(remote__memory_is_taken_back),
-        cmocka_unit_test(remote__a_guesser_is_given_up),
-    };
-
-    return cmocka_run_group_tests(tests, make_contents, NULL);
+    return run_listed_tests(make_contents, NULL);
 }

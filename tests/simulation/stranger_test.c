@@ -5,12 +5,9 @@
 #include "simulation/stranger.h"
 
 #include "core/control.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define SEEDS 20
 #define MILLISECOND UINT64_C(1000000)
@@ -62,7 +59,7 @@ static int teardown(void **state)
     return 0;
 }
 
-#define RULE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define RULE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, teardown)
 
 static jmp_buf after_failure;
 static char failure[512];
@@ -136,11 +133,10 @@ static void run_alone(uint64_t seed, uint64_t *hash, uint64_t *resets)
     close_all(&fixture);
 }
 
-static void stranger_step__nothing_comes_of_it(void **state)
+TEST(stranger_step__nothing_comes_of_it)
 {
     uint64_t resets = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         uint64_t hash;
         uint64_t again;
@@ -161,7 +157,7 @@ static void connect(struct fixture *fixture)
 }
 
 /** What it says again is believed, and changes nothing while both have their connection. */
-static void stranger_step__replays_what_others_have_said(void **state)
+TEST_AROUND(stranger_step__replays_what_others_have_said, setup, teardown)
 {
     struct fixture *fixture = *state;
     const struct core *core = &fixture->cluster.nodes[1].core;
@@ -182,10 +178,8 @@ static void stranger_step__replays_what_others_have_said(void **state)
 
 /* ---- what it judges ------------------------------------------------------------------------ */
 
-static void stranger_check__peers_that_are_endpoints(void **state)
+RULE_TEST(stranger_check__peers_that_are_endpoints)
 {
-    struct fixture *fixture = *state;
-
     connect(fixture);
     assert_false(breaks(fixture, check));
     cluster_crash(&fixture->cluster, 1);
@@ -193,9 +187,8 @@ static void stranger_check__peers_that_are_endpoints(void **state)
     assert_false(breaks(fixture, check)); /* it was one */
 }
 
-static void stranger_check__peer_that_is_no_endpoint(void **state)
+RULE_TEST(stranger_check__peer_that_is_no_endpoint)
 {
-    struct fixture *fixture = *state;
     struct beowire_address address = address_at(fixture, 1);
     struct core_peer *peer = NULL;
 
@@ -204,9 +197,8 @@ static void stranger_check__peer_that_is_no_endpoint(void **state)
     assert_true(says("a peer that is a stranger, at place 1"));
 }
 
-static void stranger_check__peer_at_another_place(void **state)
+RULE_TEST(stranger_check__peer_at_another_place)
 {
-    struct fixture *fixture = *state;
     struct beowire_address address = address_at(fixture, fixture->stranger->place);
     struct address_layout *layout = (struct address_layout *)(void *)address.bytes;
     struct core_peer *peer = NULL;
@@ -228,10 +220,8 @@ static void ask_stranger(struct fixture *fixture)
     core_connect(core, peer, cluster_now(&fixture->cluster));
 }
 
-static void stranger__gets_no_frame_but_reset(void **state)
+RULE_TEST(stranger__gets_no_frame_but_reset)
 {
-    struct fixture *fixture = *state;
-
     assert_true(breaks(fixture, ask_stranger));
     assert_true(says("sends a frame of type 1 to a stranger"));
 }
@@ -259,10 +249,8 @@ static void say(struct fixture *fixture, enum frame_type type)
     sim_wire_advance(wire, sim_wire_next(wire));
 }
 
-static void stranger__gets_one_reset_for_a_frame_that_could_be_anybodys(void **state)
+RULE_TEST(stranger__gets_one_reset_for_a_frame_that_could_be_anybodys)
 {
-    struct fixture *fixture = *state;
-
     say(fixture, FRAME_ACK);
     assert_false(breaks(fixture, answer));
     say(fixture, FRAME_CONNECT);
@@ -270,10 +258,8 @@ static void stranger__gets_one_reset_for_a_frame_that_could_be_anybodys(void **s
     assert_true(says("sends a frame of type 3 to a stranger; that makes 2, for 1"));
 }
 
-static void stranger__gets_no_more_bytes_than_three_times_its_own(void **state)
+RULE_TEST(stranger__gets_no_more_bytes_than_three_times_its_own)
 {
-    struct fixture *fixture = *state;
-
     fixture->stranger->said = 100; /* it is not their number */
     say(fixture, FRAME_ACK);
     assert_false(breaks(fixture, answer));
@@ -288,10 +274,8 @@ static void challenge(struct fixture *fixture)
                            0);
 }
 
-static void stranger__hears_more_than_questions_to_who_has_not_answered(void **state)
+RULE_TEST(stranger__hears_more_than_questions_to_who_has_not_answered)
 {
-    struct fixture *fixture = *state;
-
     assert_true(breaks(fixture, challenge));
     assert_true(says("sends a frame of type 8 to node 1, which has not answered it"));
     connect(fixture);
@@ -299,31 +283,11 @@ static void stranger__hears_more_than_questions_to_who_has_not_answered(void **s
 }
 
 /** What another endpoint of the node has heard does not count. */
-static void stranger__node_that_begins_anew_has_heard_nobody(void **state)
+RULE_TEST(stranger__node_that_begins_anew_has_heard_nobody)
 {
-    struct fixture *fixture = *state;
-
     connect(fixture);
     cluster_crash(&fixture->cluster, 0);
     cluster_start(&fixture->cluster, 0);
     (void)stranger_step(fixture->stranger);
     assert_true(breaks(fixture, challenge));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stranger_step__nothing_comes_of_it),
-        RULE_TEST(stranger_step__replays_what_others_have_said),
-        RULE_TEST(stranger_check__peers_that_are_endpoints),
-        RULE_TEST(stranger_check__peer_that_is_no_endpoint),
-        RULE_TEST(stranger_check__peer_at_another_place),
-        RULE_TEST(stranger__gets_no_frame_but_reset),
-        RULE_TEST(stranger__gets_one_reset_for_a_frame_that_could_be_anybodys),
-        RULE_TEST(stranger__gets_no_more_bytes_than_three_times_its_own),
-        RULE_TEST(stranger__hears_more_than_questions_to_who_has_not_answered),
-        RULE_TEST(stranger__node_that_begins_anew_has_heard_nobody),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

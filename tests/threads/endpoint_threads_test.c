@@ -7,16 +7,13 @@
 #include "beowire.h"
 
 #include "namespace.h"
+#include "unit/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 #define PATIENCE_NS (60 * SECOND)
@@ -126,33 +123,24 @@ static void talk(const char *lanes, enum beowire_progress progress)
     }
 }
 
-static void endpoints__with_a_thread_that_makes_progress_over_memory(void **state)
+TEST(endpoints__with_a_thread_that_makes_progress_over_memory)
 {
-    (void)state;
     talk("shm", BEOWIRE_PROGRESS_THREAD);
 }
 
-static void endpoints__with_a_thread_that_makes_progress_over_udp(void **state)
+TEST(endpoints__with_a_thread_that_makes_progress_over_udp)
 {
-    (void)state;
     talk("udp", BEOWIRE_PROGRESS_THREAD);
 }
 
-static void endpoints__with_a_keeper(void **state)
+TEST(endpoints__with_a_keeper)
 {
-    (void)state;
     talk("shm", BEOWIRE_PROGRESS_KEEPER);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(endpoints__with_a_thread_that_makes_progress_over_memory),
-        cmocka_unit_test(endpoints__with_a_thread_that_makes_progress_over_udp),
-        cmocka_unit_test(endpoints__with_a_keeper),
-    };
-
     (void)argc;
     namespace_enter(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_listed_tests(NULL, NULL);
 }
