@@ -325,23 +325,6 @@ TEST_AROUND(core_receive_bulk__data_from_another_place_is_dropped, stranger_setu
     free(buffer);
 }
 
-TEST_AROUND(core_receive_bulk__data_is_a_sign_of_life, stranger_setup, stranger_teardown)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted_as_named(stranger);
-
-    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
-    for (unsigned i = 0; i < 8; i++) {
-        pass(stranger, PEER_TIMEOUT_NS / 4);
-        say_data(stranger, NAME, 0, (const uint8_t *)"!", 1); /* and acknowledges nothing */
-        round_trip(stranger);
-    }
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    assert_false(flow_is_idle(&peer->message.flow));
-    pass(stranger, 2 * PEER_TIMEOUT_NS);
-    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
-}
-
 STRANGER_TEST(core_expect__tells_the_lane_while_something_comes)
 {
     struct lane *lane = stranger->core->options.lanes.lanes[0];
@@ -430,20 +413,6 @@ static uint64_t hear_data(struct stranger *stranger, uint32_t name, const uint8_
     return bytes;
 }
 
-STRANGER_TEST(core_bulk__sends_the_first_blocks_unasked)
-{
-    uint8_t *data = pattern(LONG_BYTES);
-    uint64_t first = 1;
-
-    uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, true);
-    round_trip(stranger);
-    assert_int_equal(hear_data(stranger, name, data, &first),
-                     PULL_UNASKED_BLOCKS * (PULL_BLOCK_BYTES / SEGMENT * SEGMENT));
-    assert_int_equal(first, 0);
-    assert_false(core_has_bulk(stranger->core));
-    free(data);
-}
-
 STRANGER_TEST(core_bulk__sends_what_is_asked_for)
 {
     uint8_t *data = pattern(LONG_BYTES);
@@ -469,27 +438,6 @@ STRANGER_TEST(core_bulk__sends_what_is_asked_for)
     assert_int_equal(hear_data(stranger, name, data, &first), 0);
     assert_int_equal(stranger->core->counters.dropped_data_unknown, 1);
     cluster_check(&stranger->cluster);
-    free(data);
-}
-
-/** DATA acknowledges nothing, so it does not settle what is owed. */
-STRANGER_TEST(core_bulk__acknowledges_beside_the_data_that_it_sends)
-{
-    const struct frame_eager eager = {.tag = to_le64(9)};
-    uint8_t *data = pattern(LONG_BYTES);
-    unsigned segments = 0;
-    bool told_so = false;
-
-    uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, false);
-    say(stranger, &(struct says){.fields.type = FRAME_EAGER, .body = &eager});
-    say_pull(stranger, name, 0, 3, LANE_SIM, 0);
-    pass(stranger, 4 * (uint64_t)FLOW_ACK_DELAY_NS);
-    while (hear(stranger)) {
-        segments += stranger->heard.type == FRAME_DATA;
-        told_so = told_so || stranger->heard.acknowledgement == 1;
-    }
-    assert_int_equal(segments, 2);
-    assert_true(told_so);
     free(data);
 }
 

@@ -84,11 +84,6 @@ static void acknowledge(struct fixture *fixture, unsigned transmissions)
     acknowledge_of(fixture, TRAINS, transmissions);
 }
 
-FIXTURE_TEST(convoy_find__the_lane_that_takes_trains)
-{
-    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
-}
-
 FIXTURE_TEST(convoy_find__none_if_it_is_down_or_not_needed)
 {
     fixture->all.down[TRAINS] = true;
@@ -130,18 +125,6 @@ FIXTURE_TEST(convoy_choose__not_for_frames_of_all_lengths)
         fixture->frames[i].payload_bytes = i % 2 == 0 ? 10 : 1000;
     }
     assert_int_equal(dispatch(fixture, FRAMES), FAST);
-}
-
-FIXTURE_TEST(convoy_shorter__only_a_little)
-{
-    const struct flow_frame *frames = fixture->frames;
-
-    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), 0);
-    fixture->frames[0].payload_bytes -= FRAME_EVENED_BYTES;
-    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), FRAME_EVENED_BYTES);
-    assert_int_equal(convoy_shorter_bytes(&frames[1], &frames[0]), 0); /* it is longer */
-    fixture->frames[0].head_bytes--;
-    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), 0);
 }
 
 /** Messages of several frames, of which the last is a little shorter. */
@@ -204,36 +187,6 @@ static void add_cutter(struct fixture *fixture)
 {
     fixture->all.count = LANES;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-}
-
-FIXTURE_TEST(convoy_find__a_lane_that_cuts_too)
-{
-    assert_int_equal(fixture->convoy.cut.lane, PATH_NONE);
-    assert_false(convoy_gathers(&fixture->convoy));
-    add_cutter(fixture);
-    assert_int_equal(fixture->convoy.cut.lane, CUTS);
-    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
-    assert_true(convoy_gathers(&fixture->convoy));
-    fixture->all.down[CUTS] = true;
-    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    assert_int_equal(fixture->convoy.cut.lane, PATH_NONE);
-    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
-}
-
-FIXTURE_TEST(convoy_way__of_each_lane)
-{
-    const struct convoy *convoy = &fixture->convoy;
-
-    add_cutter(fixture);
-    assert_int_equal(convoy_way_of(convoy, FAST, FAST), FLOW_WAY_USUAL);
-    assert_int_equal(convoy_way_of(convoy, TRAINS, FAST), FLOW_WAY_OTHER);
-    assert_int_equal(convoy_way_of(convoy, CUTS, FAST), FLOW_WAY_CUT);
-    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_USUAL), PATH_NONE);
-    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_OTHER), TRAINS);
-    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_CUT), CUTS);
-    fixture->all.down[CUTS] = true;
-    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_CUT), PATH_NONE);
 }
 
 FIXTURE_TEST(convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths)
@@ -319,17 +272,6 @@ FIXTURE_TEST(convoy_choose__neither_if_nothing_arrives_by_either)
     assert_int_equal(dispatch(fixture, FRAMES), CUTS);
 }
 
-FIXTURE_TEST(convoy_find__begins_anew_when_lanes_change)
-{
-    add_cutter(fixture);
-    (void)lose(fixture, CONVOY_LOST_MAX, CUTS);
-    fixture->all.down[CUTS] = true;
-    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    fixture->all.down[CUTS] = false;
-    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
-}
-
 FIXTURE_TEST(convoy_choose__short_bursts_are_trains_while_much_is_on_its_way)
 {
     add_cutter(fixture);
@@ -379,17 +321,6 @@ FIXTURE_TEST(convoy_choose__a_lane_that_cuts_alone_has_all)
     for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
         assert_int_equal(dispatch(fixture, FRAMES), CUTS);
     }
-}
-
-/** What the fast lane has lost says nothing of convoys. */
-FIXTURE_TEST(convoy_released__only_what_went_by_convoy)
-{
-    fixture->frames[0].transmissions = 2;
-    for (unsigned i = 0; i < 2 * CONVOY_LOST_MAX; i++) {
-        convoy_released(&fixture->convoy, &fixture->frames[0]);
-    }
-    fixture->frames[0].transmissions = 0;
-    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
 }
 
 FIXTURE_TEST(convoy_waits__for_a_whole_train)

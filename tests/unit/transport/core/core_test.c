@@ -6,18 +6,6 @@
 
 /* ---- peers --------------------------------------------------------------------------------- */
 
-STRANGER_TEST(core_peer_add__same_address_same_peer)
-{
-    struct core_peer *first = NULL;
-    struct core_peer *second = NULL;
-
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &first), 0);
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &second), 0);
-    assert_ptr_equal(first, second);
-    assert_ptr_equal(core_peer_at(stranger->core, 0), first);
-    assert_null(core_peer_at(stranger->core, 1));
-}
-
 STRANGER_TEST(core_peer_add__addresses_it_cannot_use)
 {
     struct core_peer *peer = NULL;
@@ -50,51 +38,6 @@ STRANGER_TEST(core_peer_add__more_than_ordered)
 
 /* ---- connecting ---------------------------------------------------------------------------- */
 
-STRANGER_TEST(core_service__asks_when_there_is_something_to_send)
-{
-    struct core_peer *peer = NULL;
-    struct beowire_completion done;
-
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    core_service(stranger->core, peer, cluster_now(&stranger->cluster));
-    pass(stranger, 1000000);
-    assert_false(hear(stranger));
-    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
-    pass(stranger, 1000000);
-    uint32_t key = from_le32(hear_type(stranger, FRAME_CONNECT)->connect->key);
-    assert_false(message_complete(&stranger->core->messages, &done));
-
-    struct frame_connect body = connect_body(stranger);
-    body.echoed_key = to_le32(key);
-    say(stranger, &(struct says){.fields = {.type = FRAME_ACCEPT, .key = key},
-                                 .credit = STRANGER_CREDIT,
-                                 .body = &body});
-    pass(stranger, 100000);
-    const struct frame *data = hear_type(stranger, FRAME_EAGER);
-    assert_int_equal(data->key, STRANGER_KEY);
-    assert_int_equal(data->sequence, 0);
-    assert_int_equal(completed(stranger).status, 0);
-}
-
-STRANGER_TEST(core_service__asks_again)
-{
-    struct core_peer *peer = NULL;
-
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
-    pass(stranger, 31 * (uint64_t)CONNECTION_RETRY_NS + 100000); /* 0, 1, 3, 7, 15 and 31 pauses */
-    const uint16_t lengths[] = {1500, 1420, 1228};
-    for (unsigned i = 0; i < 6; i++) {
-        for (unsigned j = 0; j < (i < CONNECTION_LONG_ATTEMPTS ? 1 : 3);
-             j++) { /* shorter ones behind it, not at first */
-            const struct frame *asked = hear_type(stranger, FRAME_CONNECT);
-            assert_int_equal(from_le16(asked->connect->frame_bytes), lengths[j]);
-            assert_int_equal(stranger->heard_bytes, lengths[j]);
-        }
-    }
-    assert_false(hear(stranger));
-}
-
 /** What it promises, and what the answer does. */
 static void ask_and_hear(struct stranger *stranger, uint16_t asked, uint16_t answered)
 {
@@ -117,16 +60,6 @@ static void ask_in_vain(struct stranger *stranger, uint16_t asked)
     say_connect(stranger, &body);
     round_trip(stranger);
     assert_false(hear(stranger));
-}
-
-/** What arrives is what its frames will be like; a longer CONNECT that follows changes nothing, and
- *  nor does a shorter one, which was on its way behind it. */
-STRANGER_TEST(core_service__answers_the_first_that_arrives)
-{
-    ask_and_hear(stranger, 1420, 1420);
-    ask_and_hear(stranger, 1500, 1420);
-    ask_in_vain(stranger, 1228);
-    assert_int_equal(stranger->core->peers[0]->frame_bytes, 1420);
 }
 
 /** The way back may drop what the way there does not. */
@@ -264,29 +197,6 @@ TEST(core_service__to_an_endpoint_of_another_job)
 }
 
 /* ---- frames -------------------------------------------------------------------------------- */
-
-STRANGER_TEST(core_timers__probe_and_send_again)
-{
-    struct core_peer *peer = be_accepted_as_named(stranger);
-
-    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
-    pass(stranger, FLOW_RTO_MIN_NS + 100000);
-    (void)hear_type(stranger, FRAME_EAGER); /* which, let us say, was lost */
-    const struct frame *probe = hear_type(stranger, FRAME_PROBE);
-    assert_int_equal(probe->sequence, 1);
-    assert_int_equal(from_le32(probe->probe->number), 1);
-    assert_false(hear(stranger));
-    say_nothing_came(stranger, 1, 1);
-    round_trip(stranger);
-    const struct frame *again = hear_type(stranger, FRAME_EAGER);
-    assert_int_equal(again->sequence, 0);
-    assert_int_equal(again->flags & FRAME_RETRANSMITTED, FRAME_RETRANSMITTED);
-    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
-    pass(stranger, 10 * (uint64_t)FLOW_RTO_MIN_NS);
-    assert_true(core_is_flushed(stranger->core));
-    assert_false(hear(stranger));
-    assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
-}
 
 STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon)
 {

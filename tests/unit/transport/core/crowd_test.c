@@ -37,16 +37,6 @@ static struct crowd crowded(void)
     return crowd;
 }
 
-TEST(crowd_look__nobody_is_there)
-{
-    struct crowd crowd = {0};
-    enum crowd_advice advice = CROWD_SLEEP;
-
-    assert_false(crowd_is_there(&crowd));
-    assert_int_equal(look_on(&crowd, BEGIN_NS, 200, 1000, &advice), 0);
-    assert_int_equal(advice, CROWD_POLL);
-}
-
 TEST(crowd_look__yields_when_nothing_has_come_for_a_while)
 {
     struct crowd crowd = crowded();
@@ -57,18 +47,6 @@ TEST(crowd_look__yields_when_nothing_has_come_for_a_while)
     assert_int_equal(advice, CROWD_YIELD);
     assert_in_range(at_ns, BEGIN_NS + POLL_YIELD_AFTER_NS,
                     BEGIN_NS + POLL_YIELD_AFTER_NS + POLLS_PER_CROWDED_LOOK * 200);
-}
-
-/** Something came at each second look: those before it do not count. */
-TEST(crowd_look__of_polls_that_find_something)
-{
-    struct crowd crowd = crowded();
-
-    for (uint64_t i = 0; i < 1000; i++) {
-        unsigned idle_polls = i % 2 == 0 ? 1 : 1 + POLLS_PER_CROWDED_LOOK;
-        uint64_t now_ns = BEGIN_NS + i * (POLL_YIELD_AFTER_NS - 1);
-        assert_int_equal(crowd_look(&crowd, now_ns, idle_polls), CROWD_POLL);
-    }
 }
 
 TEST(crowd_look__forgets)

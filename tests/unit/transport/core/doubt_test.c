@@ -50,18 +50,6 @@ static void stand_still(struct fixture *fixture, uint64_t since_ns)
     fixture->core.events++;
 }
 
-FIXTURE_TEST(core_doubt__is_made_once)
-{
-    assert_false(core_is_doubted(&fixture->peer));
-    struct doubt *doubt = core_doubt(&fixture->peer);
-    assert_non_null(doubt);
-    assert_true(core_is_doubted(&fixture->peer));
-    core_trust(&fixture->core, &fixture->peer, NOW_NS);
-    assert_false(core_is_doubted(&fixture->peer));
-    assert_ptr_equal(core_doubt(&fixture->peer), doubt);
-    assert_true(core_is_doubted(&fixture->peer));
-}
-
 FIXTURE_TEST(core_take_event__stands_still_and_goes_on)
 {
     struct beowire_event event;
@@ -78,17 +66,6 @@ FIXTURE_TEST(core_take_event__stands_still_and_goes_on)
     assert_int_equal(event.kind, BEOWIRE_PEER_GOES_ON);
     assert_int_equal(event.since_ns, 5);
     assert_int_equal(fixture->core.events, 0);
-}
-
-/** What the application has not been told of, and is over, it need not be told. */
-FIXTURE_TEST(core_trust__before_the_application_knew)
-{
-    struct beowire_event event;
-
-    stand_still(fixture, NOW_NS);
-    core_trust(&fixture->core, &fixture->peer, NOW_NS + 1);
-    assert_int_equal(fixture->core.events, 0);
-    assert_false(core_take_event(&fixture->core, &event, NOW_NS + 1));
 }
 
 /** Hints may come as quickly as they are sent: what is asked next is asked no sooner. */

@@ -40,15 +40,6 @@ STRANGER_TEST(lengths_begin__nothing_until_the_peer_is_heard)
     assert_int_equal(stranger->heard_bytes, 1400 + 46);
 }
 
-/** What is shorter than that anyway. */
-TEST_AROUND(lengths_begin__a_shorter_connection, stranger_setup, stranger_teardown)
-{
-    const struct core_peer *peer = be_answered(*state, 1000, 1000);
-
-    assert_int_equal(peer->message.frame_bytes, 1000);
-    assert_int_equal(peer->message.data_bytes, 1000);
-}
-
 static int announced_error(struct stranger *stranger, const struct core_peer *peer,
                            uint16_t segment_bytes, uint32_t name)
 {
@@ -116,26 +107,6 @@ STRANGER_TEST(lengths_begin__an_answer_says_what_arrives)
     body.echoed_key = to_le32(stranger->core_key);
     say(stranger, &(struct says){.fields.type = FRAME_ACCEPT, .body = &body});
     round_trip(stranger);
-    assert_int_equal(peer->message.frame_bytes, 1500);
-}
-
-/** The peer may have opened by the shortest CONNECT, whose answer we then do not wait for. */
-STRANGER_TEST(lengths_begin__takes_the_least_that_it_has_asked_for)
-{
-    struct core_peer *peer = ask(stranger, CONNECTION_LONG_ATTEMPTS + 1);
-
-    (void)be_answered(stranger, 1500, CONNECTION_SHORTEST_MTU);
-    assert_int_equal(peer->frame_bytes, CONNECTION_SHORTEST_MTU);
-    confirm(stranger);
-    assert_int_equal(peer->message.frame_bytes, CONNECTION_SHORTEST_MTU);
-}
-
-STRANGER_TEST(lengths_begin__has_not_asked_for_less)
-{
-    struct core_peer *peer = ask(stranger, CONNECTION_LONG_ATTEMPTS);
-
-    (void)be_answered(stranger, 1500, 1500);
-    confirm(stranger);
     assert_int_equal(peer->message.frame_bytes, 1500);
 }
 

@@ -5,32 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-TEST(map_find__what_was_added)
-{
-    struct map map;
-
-    assert_int_equal(map_open(&map, 1000), 0);
-    for (uint32_t i = 0; i < 1000; i++) {
-        map_add(&map, i * UINT64_C(0x9E3779B97F4A7C15) + 1, i);
-    }
-    for (uint32_t i = 0; i < 1000; i++) {
-        assert_int_equal(map_find(&map, i * UINT64_C(0x9E3779B97F4A7C15) + 1), i);
-    }
-    map_close(&map);
-}
-
-TEST(map_find__what_was_not_added)
-{
-    struct map map;
-
-    assert_int_equal(map_open(&map, 4), 0);
-    assert_int_equal(map_find(&map, 5), MAP_NONE);
-    map_add(&map, 5, 50);
-    assert_int_equal(map_find(&map, 6), MAP_NONE);
-    assert_int_equal(map_find(&map, 0), MAP_NONE);
-    map_close(&map);
-}
-
 TEST(map_find__numbers_that_collide)
 {
     struct map map;
@@ -77,17 +51,6 @@ TEST(map_next__all_with_this_number)
     map_remove(&map, 7, 1);
     assert_int_equal(values_of(&map, 7), 1u << 4 | 1u << 5);
     map_remove(&map, 0, 0); /* nobody's number */
-    map_close(&map);
-}
-
-TEST(map_open__for_one_entry)
-{
-    struct map map;
-
-    assert_int_equal(map_open(&map, 1), 0);
-    map_add(&map, 9, 1);
-    assert_int_equal(map_find(&map, 9), 1);
-    assert_int_equal(map_find(&map, 13), MAP_NONE);
     map_close(&map);
 }
 

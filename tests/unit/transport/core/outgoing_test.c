@@ -53,21 +53,6 @@ STRANGER_TEST(core_send__only_what_opens_goes_an_unproven_way)
     }
 }
 
-STRANGER_TEST(core_send__what_was_taken_is_counted_by_type)
-{
-    struct core *core = stranger->core;
-    struct core_peer *peer = be_accepted(stranger);
-    struct sent sent[3];
-    struct lane_outgoing frames[3] = {frame_of(&sent[0], FRAME_ACK), frame_of(&sent[1], FRAME_ACK),
-                                      frame_of(&sent[2], FRAME_PROBE)};
-    uint64_t acks = core->counters.sent[FRAME_ACK];
-    uint64_t probes = core->counters.sent[FRAME_PROBE];
-
-    assert_int_equal(core_send(core, peer, 0, frames, 3), 3);
-    assert_int_equal(core->counters.sent[FRAME_ACK], acks + 2);
-    assert_int_equal(core->counters.sent[FRAME_PROBE], probes + 1);
-}
-
 /** Whether a lane works is asked when it takes nothing: not by who sends, but at once. */
 STRANGER_TEST(core_send__a_lane_that_takes_nothing_is_asked)
 {

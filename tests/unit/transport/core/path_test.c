@@ -120,24 +120,6 @@ FIXTURE_TEST(paths_choose__first_that_is_not_down)
     assert_int_equal(paths.fast, 0);
 }
 
-FIXTURE_TEST(paths_follow_status__only_whom_it_concerns)
-{
-    struct paths paths = find(fixture, 7);
-
-    fixture->all.down[1] = true;
-    assert_false(paths_follow_status(&paths, &fixture->all, 1));
-    assert_int_equal(paths.fast, 0);
-    fixture->all.down[0] = true;
-    assert_true(paths_follow_status(&paths, &fixture->all, 0));
-    assert_int_equal(paths.fast, 2);
-    fixture->all.down[1] = false;
-    assert_true(paths_follow_status(&paths, &fixture->all, 1));
-    assert_int_equal(paths.fast, 1);
-    fixture->all.down[0] = false;
-    assert_true(paths_follow_status(&paths, &fixture->all, 0));
-    assert_int_equal(paths.fast, 0);
-}
-
 /** The first lane is up, and does not answer: that another comes back says nothing about it. */
 FIXTURE_TEST(paths_follow_status__not_back_to_a_lane_that_was_left)
 {
@@ -193,15 +175,6 @@ FIXTURE_TEST(paths_prove__not_back_to_a_lane_that_was_left)
     assert_int_equal(paths.fast, 1);
 }
 
-/** What is shared with the peer needs no proof: nobody else has it. */
-FIXTURE_TEST(paths_find__some_are_certain)
-{
-    fixture->lanes[1].is_certain = true;
-    const struct paths paths = find(fixture, 7);
-    assert_int_equal(paths.proven, 2);
-    assert_int_equal(paths.fast, 1);
-}
-
 FIXTURE_TEST(paths_next__round_and_round)
 {
     struct paths paths = find_proven(fixture, 5);
@@ -245,17 +218,6 @@ FIXTURE_TEST(paths_may_return__later_each_time_it_was_in_vain)
     now_ns += PATH_PROVEN_NS; /* now it works, until it is left again */
     assert_true(paths_next(&paths, &fixture->all, now_ns));
     assert_true(paths_may_return(&paths, 2, now_ns + PATH_RETURN_NS));
-}
-
-FIXTURE_TEST(paths_publish__every_lane)
-{
-    struct address_layout address = {0};
-
-    fixture->all.count = 2;
-    paths_publish(&fixture->all, &address);
-    assert_int_equal(address.rails, 2);
-    assert_int_equal(address.rail[0].mac[5], 1);
-    assert_int_equal(address.rail[1].mac[5], 2);
 }
 
 /** What belongs to no interface makes none of the address's rails one that is in use. */

@@ -4,15 +4,6 @@
 
 #include <stddef.h>
 
-TEST(patience_open__as_long_as_a_wake_up_takes)
-{
-    struct patience patience;
-
-    patience_open(&patience);
-    assert_int_equal(patience.spin_ns, PATIENCE_SPIN_MAX_NS);
-    assert_false(patience_is_crowded(&patience));
-}
-
 TEST(patience_disturbed__down_to_almost_nothing)
 {
     struct patience patience;
@@ -57,10 +48,4 @@ TEST(patience_undisturbed__grows_back_and_no_further)
     patience_undisturbed(&patience);
     assert_int_equal(patience.spin_ns, PATIENCE_SPIN_MAX_NS);
     assert_false(patience_is_crowded(&patience));
-}
-
-TEST(patience_is_gap__longer_than_any_look_takes)
-{
-    assert_false(patience_is_gap(PATIENCE_GAP_NS - 1));
-    assert_true(patience_is_gap(PATIENCE_GAP_NS));
 }

@@ -109,33 +109,6 @@ STRANGER_TEST(core_peer_at__an_old_handle_is_nobodys)
     assert_null(core_peer_at(stranger->core, BEOWIRE_ANY_PEER));
 }
 
-/** Of peers in any order, the right ones are left. */
-STRANGER_TEST(core_forget_peers__others_stay)
-{
-    uint32_t keys[PEERS];
-    uint32_t handles[PEERS];
-
-    for (uint32_t i = 0; i < PEERS; i++) {
-        be_another(stranger, i + 1);
-        handles[i] = be_accepted(stranger)->message.handle;
-        keys[i] = stranger->core_key;
-    }
-    be_another(stranger, 1);
-    stranger->core_key = keys[0];
-    leave(stranger);
-    let_forget(stranger);
-    assert_int_equal(stranger->core->peer_count, 2);
-    for (uint32_t i = 1; i < PEERS; i++) {
-        struct core_peer *peer = core_peer_at(stranger->core, handles[i]);
-        assert_non_null(peer);
-        assert_ptr_equal(stranger->core->peers[peer->message.index], peer);
-        be_another(stranger, i + 1);
-        stranger->core_key = keys[i];
-        say_eager(stranger, 1, "a", 1);
-        take_message(stranger, peer);
-    }
-}
-
 /** They say who refuses by the key that they have chosen, and several may have chosen the same. */
 STRANGER_TEST(core_forget_peers__those_with_the_same_key_can_refuse)
 {
@@ -229,21 +202,6 @@ STRANGER_TEST(core_peer_forget__makes_room)
         assert_int_equal(core_peer_forget(stranger->core, peer), 0);
         assert_int_equal(core_peer_forget(stranger->core, peer), -EINVAL);
     }
-    let_forget(stranger);
-    assert_int_equal(stranger->core->peer_count, 0);
-}
-
-/** One that is connected stays until it goes. */
-STRANGER_TEST(core_peer_forget__of_one_that_is_there)
-{
-    struct core_peer *peer = NULL;
-
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    assert_ptr_equal(be_accepted(stranger), peer);
-    assert_int_equal(core_peer_forget(stranger->core, peer), 0);
-    say_eager(stranger, 1, "a", 1);
-    take_message(stranger, peer);
-    leave(stranger);
     let_forget(stranger);
     assert_int_equal(stranger->core->peer_count, 0);
 }

@@ -47,20 +47,6 @@ TEST(rails_match__one_each_whatever_its_network)
     assert_memory_equal(&matched, &address, sizeof matched);
 }
 
-/** Where nothing is known of networks, or all are in the same order. */
-TEST(rails_match__by_number)
-{
-    const struct rail_network unknown[ADDRESS_RAILS] = {{0, 0}};
-    const struct rail_network own[ADDRESS_RAILS] = {NETWORK(1), NETWORK(2)};
-    const struct address_layout address = address_in(2, (const uint8_t[]){1, 2});
-    struct address_layout matched;
-
-    assert_int_equal(rails_match(unknown, &address, &matched), 0);
-    assert_memory_equal(&matched, &address, sizeof matched);
-    assert_int_equal(rails_match(own, &address, &matched), 0);
-    assert_memory_equal(&matched, &address, sizeof matched);
-}
-
 TEST(rails_match__the_other_way_round)
 {
     const struct rail_network own[ADDRESS_RAILS] = {NETWORK(1), NETWORK(2)};
@@ -74,26 +60,6 @@ TEST(rails_match__the_other_way_round)
     assert_int_equal(matched.tso_rails, 1);
     assert_int_equal(other(crossing, 0), 1);
     assert_int_equal(other(crossing, 1), 0);
-}
-
-/** We have chosen another interface than the peer, which has ours as well, or we have its. */
-TEST(rails_match__one_in_common)
-{
-    const struct rail_network own[ADDRESS_RAILS] = {NETWORK(3), NETWORK(1)};
-    const struct rail_network alone[ADDRESS_RAILS] = {NETWORK(1)};
-    const struct address_layout one = address_in(1, (const uint8_t[]){1});
-    const struct address_layout two = address_in(2, (const uint8_t[]){3, 1});
-    struct address_layout matched;
-
-    uint8_t crossing = rails_match(own, &one, &matched);
-    assert_int_equal(rail_at(&matched, 0), 0);
-    assert_int_equal(rail_at(&matched, 1), 1);
-    assert_int_equal(other(crossing, 1), 0);
-    assert_int_not_equal(other(crossing, 0), 0); /* which is led to already */
-    crossing = rails_match(alone, &two, &matched);
-    assert_int_equal(rail_at(&matched, 0), 2);
-    assert_int_equal(rail_at(&matched, 1), 1); /* which we do not have */
-    assert_int_equal(other(crossing, 0), 1);
 }
 
 /** Whatever the networks are, one end's pairs are the other's. */

@@ -5,18 +5,6 @@
 
 /* ---- peers --------------------------------------------------------------------------------- */
 
-TEST_AROUND(core_receive__connect_is_accepted, stranger_setup, stranger_teardown)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    assert_int_equal(peer->message.flow.limit, STRANGER_CREDIT);
-    assert_int_equal(peer->message.flow.granted, FLOW_INITIAL_CREDIT_FRAMES);
-    assert_int_equal(from_le32(stranger->heard.connect->echoed_key), STRANGER_KEY);
-    assert_int_equal(stranger->heard.credit, FLOW_INITIAL_CREDIT_FRAMES);
-}
-
 STRANGER_TEST(core_receive__accept_again_when_the_flow_has_moved)
 {
     struct core_peer *peer = be_accepted(stranger);
@@ -168,22 +156,6 @@ STRANGER_TEST(core_receive__connect_after_failure_is_refused)
     round_trip(stranger);
     assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->reason),
                      FRAME_RESET_UNKNOWN);
-}
-
-STRANGER_TEST(core_receive__data_is_delivered_and_acknowledged)
-{
-    char buffer[] = "....";
-
-    (void)be_accepted(stranger);
-    assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 5, 0, buffer, 4, NULL), 0);
-    say_eager(stranger, 5, "abc", 3);
-    pass(stranger, 200000);
-    assert_int_equal(completed(stranger).bytes, 3);
-    assert_memory_equal(buffer, "abc.", 4);
-    assert_int_equal(hear_type(stranger, FRAME_ACK)->acknowledgement, 1);
-    assert_false(hear(stranger));
-    assert_int_equal(stranger->core->counters.received[FRAME_EAGER], 1);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
 
 STRANGER_TEST(core_receive__every_drop_has_its_counter)
@@ -375,26 +347,6 @@ STRANGER_TEST(core_receive__empty_frames)
     }
     round_trip(stranger);
     assert_int_equal(stranger->core->counters.dropped[FRAME_BAD_LENGTH], 3);
-}
-
-STRANGER_TEST(core_receive__peers_with_shorter_frames)
-{
-    struct frame_connect body = connect_body(stranger);
-    uint8_t data[1000] = {0};
-
-    body.frame_bytes = to_le16(400);
-    say_connect(stranger, &body);
-    round_trip(stranger);
-    stranger->core_key = from_le32(hear_type(stranger, FRAME_ACCEPT)->connect->key);
-    say(stranger, &(struct says){.fields.type = FRAME_ACK, .credit = STRANGER_CREDIT});
-    round_trip(stranger);
-    assert_int_equal(
-        cluster_send(&stranger->cluster, 0, stranger->core->peers[0], 1, 0, data, 1000, NULL), 0);
-    pass(stranger, 30000);
-    assert_int_equal(hear_type(stranger, FRAME_EAGER)->payload_bytes, 400 - 46);
-    assert_int_equal(hear_type(stranger, FRAME_FRAGMENT)->payload_bytes, 400 - 40);
-    assert_int_equal(hear_type(stranger, FRAME_FRAGMENT)->payload_bytes, 1000 - 354 - 360);
-    assert_false(hear(stranger));
 }
 
 STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock)

@@ -191,18 +191,6 @@ STRANGER_TEST(core_receive_rest__what_was_owed_is_owed)
     assert_int_equal(peer->message.flow.acknowledge_at_ns, due_ns);
 }
 
-/** The window has a largest size, beyond which gaps could not be told of. */
-STRANGER_TEST(core_receive_rest__the_window_has_a_bound)
-{
-    struct parts parts;
-    uint8_t buffer[MESSAGE_BYTES];
-
-    struct core_peer *peer = begin(stranger, &parts, buffer);
-    peer->message.window_frames = FLOW_WINDOW_FRAMES - 1;
-    assert_int_equal(take(stranger, &parts, 1, 3), 3);
-    assert_int_equal(peer->message.window_frames, FLOW_WINDOW_FRAMES);
-}
-
 /** It is left to whoever looks at frames one by one. */
 STRANGER_TEST(core_receive_rest__leaves_what_is_not_plain)
 {
@@ -260,24 +248,6 @@ STRANGER_TEST(core_receive_rest__not_beyond_the_credit)
     assert_int_equal(take(stranger, &parts, 1, 4), 2);
 }
 
-STRANGER_TEST(core_receive_rest__not_over_any_lane)
-{
-    struct parts parts;
-    uint8_t buffer[MESSAGE_BYTES];
-
-    (void)begin(stranger, &parts, buffer);
-    stranger->core->options.lanes.lanes[0]->cuts = false;
-    assert_int_equal(take(stranger, &parts, 1, 3), 0);
-}
-
-STRANGER_TEST(core_receive_rest__nobody_waits_for_the_message)
-{
-    struct parts parts;
-
-    (void)begin(stranger, &parts, NULL);
-    assert_int_equal(take(stranger, &parts, 1, 3), 0);
-}
-
 STRANGER_TEST(core_receive_rest__something_is_missing_before)
 {
     struct parts parts;
@@ -289,18 +259,6 @@ STRANGER_TEST(core_receive_rest__something_is_missing_before)
     stranger->core->options.lanes.lanes[0]->cuts = true;
     assert_true(flow_has_gap(&peer->message.flow));
     assert_int_equal(take(stranger, &parts, 1, 2), 0);
-}
-
-/** All that is known of it is that a PROBE asks for more than has come. */
-STRANGER_TEST(core_receive_rest__something_else_was_sent)
-{
-    struct parts parts;
-    uint8_t buffer[MESSAGE_BYTES];
-
-    struct core_peer *peer = begin(stranger, &parts, buffer);
-    peer->message.flow.seen = PARTS + 3;
-    assert_int_equal(take(stranger, &parts, 1, 2), 0);
-    assert_int_equal(peer->message.flow.seen, PARTS + 3);
 }
 
 STRANGER_TEST(core_receive_rest__the_peer_has_failed)

@@ -13,13 +13,6 @@ static uint64_t ticks(void)
     return ++clock_ticks;
 }
 
-TEST(trace_here__without_a_ring_does_nothing)
-{
-    clock_ticks = 0;
-    trace_here(NULL, TRACE_POSTED, 8);
-    assert_int_equal(clock_ticks, 0);
-}
-
 TEST(trace_here__keeps_the_latest_points)
 {
     struct trace_point points[ROOM] = {{0}};
