@@ -51,23 +51,6 @@ TEST(sim_wire__delivers_in_order_when_due)
     close_wire(wire, lanes, 2);
 }
 
-TEST(sim_wire__says_who_sent)
-{
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[3];
-    struct lane_incoming incoming[4];
-
-    options.nodes = 3;
-    struct sim_wire *wire = open_wire(&options, lanes);
-    assert_int_equal(send_frame(lanes[2], lanes[1], 0), 1);
-    sim_wire_advance(wire, UINT64_MAX / 2);
-    assert_int_equal(lanes[1]->operations->receive(lanes[1], incoming, 4), 1);
-    const struct lane_address from = sim_address(2, 0);
-    assert_memory_equal(&incoming[0].from, &from, sizeof from);
-    lanes[1]->operations->release(lanes[1]);
-    close_wire(wire, lanes, 3);
-}
-
 /** Sends 2000 frames. @return how many arrived. */
 static unsigned deliver_many(const struct sim_options *options, struct sim_counters *counters,
                              uint64_t *hash)
@@ -88,59 +71,6 @@ static unsigned deliver_many(const struct sim_options *options, struct sim_count
     assert_int_equal(arrived, counters->delivered);
     close_wire(wire, lanes, 2);
     return arrived;
-}
-
-TEST(sim_wire__loses_about_as_many_as_asked)
-{
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct sim_counters counters;
-    uint64_t hash;
-    unsigned arrived;
-
-    options.lost_ppm = 200000;
-    arrived = deliver_many(&options, &counters, &hash);
-    assert_int_equal(arrived, 2000 - counters.lost);
-    assert_in_range(counters.lost, 300, 500);
-    options.lost_ppm = 1000000;
-    arrived = deliver_many(&options, &counters, &hash);
-    assert_int_equal(arrived, 0);
-}
-
-TEST(sim_wire__doubles_about_as_many_as_asked)
-{
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct sim_counters counters;
-    uint64_t hash;
-    unsigned arrived;
-
-    options.doubled_ppm = 100000;
-    arrived = deliver_many(&options, &counters, &hash);
-    assert_int_equal(arrived, 2000 + counters.doubled);
-    assert_in_range(counters.doubled, 120, 280);
-}
-
-TEST(sim_wire__delayed_frames_are_overtaken)
-{
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[2];
-
-    options.delayed_ppm = 500000;
-    options.jitter_ns = 1000000;
-    struct sim_wire *wire = open_wire(&options, lanes);
-    for (uint8_t i = 0; i < 100; i++) {
-        (void)send_frame(lanes[0], lanes[1], i);
-    }
-    sim_wire_advance(wire, options.start_ns + options.delay_ns + options.jitter_ns);
-    unsigned overtaken = 0;
-    int latest = -1;
-    for (unsigned i = 0; i < 100; i++) {
-        int value = receive_frame(lanes[1]);
-        assert_true(value >= 0);
-        overtaken += value < latest;
-        latest = value > latest ? value : latest;
-    }
-    assert_true(overtaken > 10);
-    close_wire(wire, lanes, 2);
 }
 
 TEST(sim_wire__corrupted_frames_are_dropped)
@@ -176,23 +106,6 @@ TEST(sim_wire__corrupted_frames_differ_in_one_byte)
         assert_int_equal(different, 1);
         lanes[1]->operations->release(lanes[1]);
     }
-    close_wire(wire, lanes, 2);
-}
-
-TEST(sim_wire__refused_frames_are_not_taken)
-{
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[2];
-    unsigned taken = 0;
-
-    options.refused_ppm = 500000;
-    struct sim_wire *wire = open_wire(&options, lanes);
-    for (unsigned i = 0; i < 1000; i++) {
-        taken += send_frame(lanes[0], lanes[1], 7);
-    }
-    assert_in_range(taken, 400, 600);
-    assert_int_equal(lanes[0]->sent_frames, taken);
-    assert_int_equal(lanes[0]->refused_frames, 1000 - taken);
     close_wire(wire, lanes, 2);
 }
 
@@ -393,26 +306,6 @@ TEST(sim_wire_observe__each_event)
     close_wire(wire, lanes, 2);
 }
 
-TEST(sim_wire_cut__in_one_direction)
-{
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[2];
-    struct sim_wire *wire = open_wire(&options, lanes);
-
-    sim_wire_cut(wire, 0, 1, true);
-    assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
-    assert_int_equal(send_frame(lanes[1], lanes[0], 2), 1);
-    sim_wire_advance(wire, options.start_ns + options.delay_ns);
-    assert_int_equal(receive_frame(lanes[1]), -1);
-    assert_int_equal(receive_frame(lanes[0]), 2);
-    sim_wire_cut(wire, 0, 1, false);
-    assert_int_equal(send_frame(lanes[0], lanes[1], 3), 1);
-    sim_wire_advance(wire, options.start_ns + 2 * options.delay_ns);
-    assert_int_equal(receive_frame(lanes[1]), 3);
-    assert_int_equal(sim_wire_counters(wire)->cut, 1);
-    close_wire(wire, lanes, 2);
-}
-
 TEST(sim_wire_narrow__loses_longer_frames_in_one_direction)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
@@ -448,18 +341,6 @@ TEST(sim_wire_vanish__with_what_was_on_the_way)
     assert_int_equal(receive_frame(lanes[0]), -1);
     assert_int_equal(sim_wire_counters(wire)->cut, 2);
     close_wire(wire, lanes, 2);
-}
-
-TEST(random_below__stays_below)
-{
-    struct random random;
-
-    random_seed(&random, 1);
-    for (unsigned i = 0; i < 1000; i++) {
-        assert_true(random_below(&random, 3) < 3);
-        assert_true(random_below(&random, UINT64_C(1) << 40) < UINT64_C(1) << 40);
-        assert_int_equal(random_below(&random, 0), 0);
-    }
 }
 
 TEST(random_next__is_the_published_generator)

@@ -155,17 +155,6 @@ TEST(train_can_expect__only_what_makes_sense)
     assert_false(train_can_expect(&scene.expectation));
 }
 
-TEST(train_sort__nothing_is_expected)
-{
-    expect(0, 0, 100);
-    add_data(0, 100);
-    add_data(1, 100);
-    add_data(2, 60);
-    arrive(116, 64, &peer);
-    check(116, 0);
-    assert_null(memchr(scene.target, byte_at(0), 1));
-}
-
 TEST(train_sort__what_was_expected_is_placed)
 {
     expect(0, 1000, 100);
@@ -185,32 +174,6 @@ TEST(train_sort__what_was_expected_is_placed)
     arrive(116, 64, &peer);
     check(116, 1);
     assert_ptr_equal(scene.frames[0].payload, scene.target + 300);
-}
-
-TEST(train_sort__the_last_frame_is_shorter)
-{
-    expect(500, 250, 100);
-    add_data(5, 100);
-    add_data(6, 100);
-    add_data(7, 50);
-    arrive(116, 64, &peer);
-    check(116, 3);
-    assert_int_equal(scene.target[749], byte_at(749));
-    assert_int_equal(scene.target[750], 0xEE);
-    assert_int_equal(scene.expectation.frames, 0); /* all has come */
-}
-
-TEST(train_sort__the_last_frame_comes_alone)
-{
-    expect(0, 150, 100);
-    add_data(0, 100);
-    arrive(116, 64, &peer);
-    check(116, 1);
-    scene.bytes = 0;
-    add_data(1, 50);
-    arrive(66, 64, &peer);
-    check(66, 1);
-    assert_int_equal(scene.expectation.frames, 0);
 }
 
 TEST(train_sort__a_frame_is_shorter_than_expected)
@@ -257,16 +220,6 @@ TEST(train_sort__more_than_has_a_place)
     arrive(116, 2, &peer);
     check(116, 2);
     assert_int_equal(scene.expectation.offset, 500);
-}
-
-TEST(train_sort__another_message)
-{
-    expect(0, 1000, 100);
-    add_frame(FRAME_DATA, MESSAGE + 1, 0, 100);
-    add_frame(FRAME_DATA, MESSAGE + 1, 1, 100);
-    arrive(116, 64, &peer);
-    check(116, 0);
-    assert_int_equal(scene.expectation.offset, 0);
 }
 
 TEST(train_sort__frames_of_another_type_between)
