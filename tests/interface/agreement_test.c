@@ -2,8 +2,6 @@
 /* What two endpoints that were opened with different options agree on. */
 #include "endpoint/endpoint.h"
 
-#include "namespace.h"
-
 #include <stdlib.h>
 
 #include "endpoints.h"
@@ -70,11 +68,4 @@ TEST(go_back_n__if_either_end_asks_for_it)
         (void)beowire_close(a, 0);
         (void)beowire_close(b, 0);
     }
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

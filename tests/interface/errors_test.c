@@ -222,10 +222,3 @@ TEST(beowire__with_shared_memory_no_interface_is_needed)
     assert_int_equal(beowire_close(a, 0), 0);
     assert_int_equal(beowire_close(b, 0), 0);
 }
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
-}

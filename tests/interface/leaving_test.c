@@ -3,8 +3,6 @@
  * have what was sent to them, and two that close do not wait for each other. */
 #include "beowire.h"
 
-#include "namespace.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -160,11 +158,4 @@ TEST(beowire_leave__who_sends_learns_it)
     assert_int_equal(done.status, 0);
     assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
     assert_int_equal(closed(closing), 0);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -3,8 +3,6 @@
  * before either receives, and any number of receives before either sends. */
 #include "beowire.h"
 
-#include "namespace.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,11 +98,4 @@ TEST(beowire_send__any_number_before_either_receives)
 TEST(beowire_receive__any_number_before_either_sends)
 {
     exchange(true);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

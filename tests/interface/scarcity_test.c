@@ -6,8 +6,6 @@
  */
 #include "beowire.h"
 
-#include "namespace.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -292,11 +290,4 @@ TEST(beowire_descriptor__without_descriptors)
     }
     assert_true(beowire_descriptor(a) >= 0);
     assert_int_equal(beowire_close(a, 0), 0);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

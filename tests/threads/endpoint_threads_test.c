@@ -6,7 +6,6 @@
  */
 #include "beowire.h"
 
-#include "namespace.h"
 #include "unit/test.h"
 
 #include <errno.h>
@@ -136,11 +135,4 @@ TEST(endpoints__with_a_thread_that_makes_progress_over_udp)
 TEST(endpoints__with_a_keeper)
 {
     talk("shm", BEOWIRE_PROGRESS_KEEPER);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

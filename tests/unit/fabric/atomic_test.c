@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 #include <rdma/fi_atomic.h>
@@ -184,11 +183,4 @@ TEST(fi_atomic__refused)
         fi_atomic(remote->ep, operands, 0, NULL, remote->to, 0, KEY, FI_UINT64, FI_SUM, operands),
         -FI_EINVAL);
     close_remote(remote);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 #include "beowire.h"
@@ -162,11 +161,4 @@ TEST(fi_av_open__what_is_not_offered)
     assert_int_equal(fi_av_open(pair->sides[0].domain, &attributes, &av, NULL), -FI_EINVAL);
     assert_int_equal(fi_close(&pair->sides[0].av->fid), -FI_EBUSY);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

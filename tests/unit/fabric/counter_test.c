@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 #include <poll.h>
@@ -237,11 +236,4 @@ TEST(fi_cntr_open__bad_attributes)
     attributes = (struct fi_cntr_attr){.flags = 1};
     assert_int_equal(fi_cntr_open(pair->sides[0].domain, &attributes, &counter, NULL), -FI_EINVAL);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 #include <pthread.h>
@@ -375,11 +374,4 @@ TEST(fi_cq_open__bad_attributes)
     assert_int_equal(fi_cq_open(pair->sides[0].domain, &attributes, &cq, NULL), -FI_ENOSYS);
     assert_int_equal(fi_close(&pair->sides[0].cq->fid), -FI_EBUSY);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

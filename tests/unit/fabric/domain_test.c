@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 #include <pthread.h>
@@ -308,11 +307,4 @@ TEST(thread_completion__each_has_a_queue_in_a_domain)
 TEST(thread_domain__each_has_a_domain)
 {
     work_under(&(struct model){.threading = FI_THREAD_DOMAIN, .endpoints = 1, .threads = 1});
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 #include "said.h"
 
@@ -535,11 +534,4 @@ TEST(fi_tsend__to_more_than_there_is_room_for)
     assert_non_null(strstr(said, "more than the 100 that nobody announced: FI_BEOWIRE_PEERS"));
     assert_string_equal(strchr(said, '\n'), "\n"); /* once */
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 #include <poll.h>
@@ -169,11 +168,4 @@ TEST(fi_close__a_queue_that_an_endpoint_is_bound_to)
     assert_int_equal(fi_close(&side.domain->fid), 0);
     assert_int_equal(fi_close(&side.fabric->fid), 0);
     fi_freeinfo(side.info);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

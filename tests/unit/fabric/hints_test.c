@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "../../../fabric/deprecated.h"
-#include "namespace.h"
 #include "pair.h"
 
 #include <stdio.h>
@@ -318,11 +317,4 @@ HINTS_TEST(progress__whichever_is_wanted)
         }
         fi_freeinfo(info);
     }
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -279,10 +279,3 @@ TEST(fi_getparams__lists_ours)
     fi_freeparams(params);
     assert_int_equal(found, sizeof names / sizeof names[0]);
 }
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
-}

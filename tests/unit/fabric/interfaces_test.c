@@ -98,10 +98,3 @@ TEST(interfaces_of_endpoint__none_with_shorter_frames)
     assert_string_equal(used("end1", NULL), "end1,end0");
     run("ip link set end1 mtu 1500");
 }
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
-}

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 enum { MESSAGE = 100, FIT = 4, BUFFER = MESSAGE * FIT };
@@ -177,11 +176,4 @@ TEST(buffers__of_one_peer_hold_up_nobody)
     expect(pair, 3, directed, false);
     close_side(&third);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 TEST(fi_send__is_apart_from_tagged)
@@ -137,11 +136,4 @@ TEST(fi_cancel__a_buffer_that_is_being_filled)
     close_pair(pair);
     free(sent);
     free(buffer);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "../../../fabric/deprecated.h"
-#include "namespace.h"
 #include "pair.h"
 
 #include <rdma/fi_rma.h>
@@ -135,11 +134,4 @@ TEST(fi_mr_reg__basic_mode_and_endpoints_that_come_later)
     assert_ptr_equal(completed(pair, 0).op_context, data);
     assert_int_equal(fi_close(&regions[0]->fid), 0);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

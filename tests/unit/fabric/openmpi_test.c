@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi_stub.h"
-#include "namespace.h"
 #include "pair.h"
 
 #define TAG UINT64_C(0xC00000007)         /* of communicator 3 */
@@ -110,11 +109,4 @@ TEST(fi_trecv__is_not_answered)
     assert_int_equal(completed(pair, 1).tag, SYNCHRONOUS);
     assert_false(answer_has_come(pair));
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

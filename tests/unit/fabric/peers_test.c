@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an address vector and the transport call a peer, while peers come and go. */
-#include "namespace.h"
 #include "pair.h"
 
 #define CLIENTS 40
@@ -78,11 +77,4 @@ TEST(endpoint_source__of_one_that_was_removed)
     assert_int_equal(fi_av_insert(server->av, name, 1, &again, 0, NULL), 1);
     assert_int_equal(hear(server, client), again);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 static struct fid_poll *open_set(const struct side *side)
@@ -114,11 +113,4 @@ TEST(fi_poll_open__bad_attributes)
 
     assert_int_equal(fi_poll_open(pair->sides[0].domain, &attributes, &set), -FI_EINVAL);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

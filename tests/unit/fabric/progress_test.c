@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who makes progress, and what programs sleep on in the meantime. */
-#include "namespace.h"
 #include "pair.h"
 
 #include <poll.h>
@@ -373,11 +372,4 @@ TEST(automatic__asleep_and_awake_in_turns)
     assert_int_equal(pthread_join(thread, &failure), 0);
     assert_null(failure);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 /** fi_trecvmsg() with these flags, for tag 7. */
@@ -234,11 +233,4 @@ TEST(fi_trecv__directed_takes_only_from_its_peer)
     assert_int_equal(fi_trecv(receiver->ep, &got, 1, NULL, 77, 7, 0, &got), -FI_EINVAL);
     close_side(&third);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

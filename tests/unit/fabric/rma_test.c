@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 #include <rdma/fi_rma.h>
@@ -202,11 +201,4 @@ TEST(fi_write__selective_completion_and_counters)
     assert_ptr_equal(failed(remote.pair, 0).op_context, data); /* nothing else is reported */
     assert_int_equal(fi_cntr_read(side->sent), 0);
     close_remote(&remote);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two endpoints exchange messages, and what they say at their end is read back. */
-#include "namespace.h"
 #include "pair.h"
 #include "said.h"
 
@@ -88,11 +87,4 @@ TEST(report__only_when_asked_for)
     close_pair(pair);
     said_end(text);
     assert_string_equal(text, "");
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 static void send_and_receive(size_t bytes, bool unexpected)
@@ -141,11 +140,4 @@ TEST(fi_trecv__takes_only_its_tag)
         fi_trecv(pair->sides[1].ep, got, 1, NULL, FI_ADDR_UNSPEC, UINT64_C(1) << 62, 0, NULL),
         -FI_EINVAL);
     close_pair(pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "namespace.h"
 #include "pair.h"
 
 #include <signal.h>
@@ -363,11 +362,4 @@ TEST(fi_tsend__delivery_to_a_peer_that_dies)
         close_side(&peer.side);
     }
     free(data);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -4,8 +4,6 @@
 #include "endpoint/endpoint.h"
 #include "simulation/cluster.h"
 
-#include "namespace.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,18 +68,6 @@ static uint32_t unsent(const struct pair *pair)
     const struct flow *flow = &pair->to->message.flow;
 
     return flow->next - flow->highest;
-}
-
-/** Nothing that the peer has not acknowledged keeps back what is sent between pieces of work. */
-POST_TEST(core_post__leaves_at_once_though_the_peer_computes)
-{
-    cluster_pause(&pair->cluster, 1, FOR_EVER);
-    for (unsigned i = 0; i < FLOW_INITIAL_CREDIT_FRAMES - 2; i++) {
-        let_pass(pair, 2000);
-        inject(pair);
-        assert_int_equal(unsent(pair), 0);
-        assert_false(core_has_held(pair->from));
-    }
 }
 
 /** Its acknowledgements, and the credit in them, are taken by its sends. */
@@ -336,11 +322,4 @@ TEST(poll__sends_what_is_held_back_when_nothing_more_comes)
     assert_int_equal(pair.flow->highest, pair.flow->next);
     turn_leave(&pair.b->turn);
     close_pair(&pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* By itself, and as an endpoint's over the veth pair of a network namespace of the test's own. */
 #include "endpoint/descriptor.h"
 
-#include "namespace.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -319,11 +317,4 @@ TEST(arm__not_while_there_are_completions)
     assert_int_equal(beowire_poll(a, &done, 1), 1);
     arm_in_the_end(a);
     assert_int_equal(beowire_close(a, 0), 0);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

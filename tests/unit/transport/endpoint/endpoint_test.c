@@ -2,7 +2,6 @@
 /* The public interface, over the veth pair of a network namespace of the test's own. */
 #include "beowire.h"
 
-#include "namespace.h"
 #include "tuning.h"
 
 #include <errno.h>
@@ -632,11 +631,4 @@ TEST(beowire_poll__as_many_as_there_is_room_for)
     assert_int_equal(beowire_poll(a, done, 4), 2);
     assert_int_equal(beowire_poll(a, done, 4), 0);
     assert_int_equal(beowire_close(a, 0), 0);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/handle.h"
 
-#include "namespace.h"
-
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -278,11 +276,4 @@ TEST(every_function__null_elsewhere)
     assert_int_equal(beowire_missing_lane(a, 0, &name, NULL), -EINVAL);
     assert_int_equal(beowire_close(a, 0), 0);
     assert_int_equal(beowire_close(b, 0), 0);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

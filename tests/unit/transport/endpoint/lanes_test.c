@@ -632,10 +632,3 @@ TEST(lanes_close__those_of_xdp_with_them)
     }
     check_closing("xdp,packet,tso,udp", 7);
 }
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
-}

@@ -4,7 +4,6 @@
 #include "endpoint/missing.h"
 
 #include "beowire.h"
-#include "namespace.h"
 #include "unit/transport/lane/refused.h"
 
 #include <errno.h>
@@ -89,11 +88,4 @@ TEST(missing_add__a_lane_that_the_kernel_refuses_is_left_out)
 {
     assert_true_without(&fanout, 1, lanes_of_frames_are_left_out);
     assert_true_without(&memory, 1, memory_is_left_out);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

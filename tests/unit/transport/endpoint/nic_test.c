@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/nic.h"
 
-#include "namespace.h"
 #include "unit/test.h"
 
 #include <errno.h>
@@ -206,11 +205,4 @@ TEST(nic_is_needed__not_by_lanes_of_the_host)
     assert_true(nic_is_needed("shm,udp"));
     assert_true(nic_is_needed("shn")); /* none: whoever opens will hear of it */
     assert_true(nic_is_needed(""));
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -524,10 +524,3 @@ TEST(beowire_wait__polls_the_card_if_configured)
     assert_int_equal(sockets_that_poll_us(37), 0);
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
-}

@@ -2,8 +2,6 @@
 /* Remote memory by the public interface, over the lanes of a namespace of the test's own. */
 #include "beowire.h"
 
-#include "namespace.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,11 +307,4 @@ TEST(beowire_put__guesses_end_the_connection)
     const struct beowire_remote remote = {.key = pair.key};
     assert_int_equal(beowire_put(pair.a, pair.to, &remote, "x", 1, 0, 0, NULL), -EPROTO);
     close_pair(&pair);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

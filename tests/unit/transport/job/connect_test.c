@@ -3,7 +3,6 @@
 #include "job/hex.h"
 #include "job/job.h"
 #include "lane/host.h"
-#include "namespace.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -198,11 +197,4 @@ TEST(beowire_job_connect__bad_arguments)
     assert_int_equal(beowire_job_connect(NULL, NULL, &endpoint, peers, NULL, 0), -EINVAL);
     assert_int_equal(beowire_job_connect(&job, NULL, NULL, peers, NULL, 0), -EINVAL);
     assert_int_equal(beowire_job_connect(&job, NULL, &endpoint, NULL, NULL, 0), -EINVAL);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* In a network namespace of the test's own. */
 #include "lane/interfaces.h"
 
-#include "namespace.h"
 #include "refused.h"
 
 #include <errno.h>
@@ -94,11 +93,4 @@ TEST(interfaces_open__says_that_it_cannot)
     const struct refused all[] = {netlink, {SYS_ioctl, EPERM, 0, 0}};
 
     assert_true_without(all, 2, is_said);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* On the veth pair of a network namespace of the test's own. */
 #include "lane/packet/packet_number.h"
 
-#include "namespace.h"
 #include "unit/test.h"
 
 #include <arpa/inet.h>
@@ -106,11 +105,4 @@ TEST(packet_number_by_kernel__nobody_elses)
     for (unsigned i = 0; i < 3; i++) {
         close(sockets[i]);
     }
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -347,10 +347,3 @@ TEST(packet_lane__a_frame_longer_than_ours)
     close_lane(a);
     close_lane(b);
 }
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
-}

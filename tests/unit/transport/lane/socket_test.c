@@ -3,7 +3,6 @@
 #include "lane/socket.h"
 
 #include "frame/frame.h"
-#include "namespace.h"
 #include "refused.h"
 #include "unit/test.h"
 
@@ -307,11 +306,4 @@ TEST(socket_control__without_unix_sockets)
     const struct refused no_unix = {SYS_socket, EAFNOSUPPORT, 1, AF_UNIX};
 
     assert_true_without(&no_unix, 1, can_ask);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* On the veth pair of a network namespace of the test's own. */
 #include "lane/tso/tso_place.h"
 
-#include "namespace.h"
 #include "unit/test.h"
 
 #include <arpa/inet.h>
@@ -60,11 +59,4 @@ TEST(tso_place_count__older_than_a_socket)
     assert_int_equal(tso_place_count(end0, sockets[0]), -EBADF);
     close(sockets[1]);
     close(sockets[2]);
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    namespace_enter(argv);
-    return run_listed_tests(NULL, NULL);
 }
