@@ -155,7 +155,8 @@ static enum next_step after_error(struct udp_lane *udp, int error, bool train, u
     }
     switch (error) {
     case -EMSGSIZE:
-        if (!is_too_long(udp, frame_bytes)) {
+        /* Of a train the kernel says so of its way, too, where it cuts datagrams to that. */
+        if (!is_too_long(udp, frame_bytes) && !(train && udp->cuts_datagrams)) {
             break; /* ICMP said so of an earlier one */
         }
         if (!train && !udp->cuts_datagrams) {

@@ -39,6 +39,19 @@ static unsigned long fragments_made(void)
     return numbers[18]; /* FragCreates */
 }
 
+static unsigned long fragments_of_ipv6(void)
+{
+    char line[128];
+    FILE *file = fopen("/proc/self/net/snmp6", "r");
+
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL && strncmp(line, "Ip6FragCreates", 14) != 0) {
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_memory_equal(line, "Ip6FragCreates", 14);
+    return strtoul(line + 14, NULL, 10);
+}
+
 TEST(udp_send__one_frame)
 {
     struct udp_pair pair = open_pair();
@@ -193,6 +206,33 @@ TEST(udp_cut__goes_on_sending)
     send_lengths(&pair, lengths, 10);
     assert_int_equal(fragments_made(), before); /* routers would do it */
     close_pair(&pair);
+}
+
+/** A route tells its MTU as ICMP would. @return how many fragments 10 frames made. */
+static uint64_t fragments_after_cut(bool known)
+{
+    uint32_t lengths[10];
+    struct udp_pair pair = open_pair();
+    uint64_t before = fragments_of_ipv6();
+
+    pair.a->operations->cut(pair.a, known);
+    for (unsigned i = 0; i < 10; i++) {
+        lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
+    }
+    send_lengths(&pair, lengths, 10);
+    close_pair(&pair);
+    return fragments_of_ipv6() - before;
+}
+
+/** Losses do not show that the way is narrow; a flood makes them, too. */
+TEST(udp_cut__over_ipv6_not_because_of_losses)
+{
+    switch_to_ipv6(true);
+    IP("-6", "route", "add", "fd77::2/128", "dev", "end0", "mtu", "1280");
+    assert_int_equal(fragments_after_cut(false), 0);
+    assert_true(fragments_after_cut(true) >= 10);
+    IP("-6", "route", "del", "fd77::2/128", "dev", "end0", "mtu", "1280");
+    switch_to_ipv6(false);
 }
 
 TEST(udp_send__the_interface_has_a_shorter_mtu_now)
