@@ -28,7 +28,7 @@ static_assert(sizeof(struct key) == 216, "struct tcp_md5sig");
 /** What is kept of a question: sockets, and whether TCP comes through. */
 enum { WITH_KEY, NEXT_PORT, PRIVILEGED_PORT, KNOWN };
 static_assert(KNOWN + 1 == LANE_WITNESS_CALLS, "lane.h");
-enum known { NOTHING, COMES_THROUGH, IS_KEPT_BACK };
+enum known { NOTHING, COMES_THROUGH, IS_KEPT_BACK, WAS_PROVEN };
 
 /** TCP's discard: only root can listen there, and leave a question unanswered. Both other ports are
  *  the same each time, so that a firewall sees no scan. */
@@ -170,7 +170,7 @@ int witness_call(const struct sockaddr *own, const struct sockaddr *to, socklen_
 }
 
 /** Has the host itself answered at a socket without a key? By ICMP something between us refuses; a
- *  host does so by TCP. */
+ *  host does so by TCP. After two minutes without an answer (tcp_syn_retries) it has not. */
 static bool is_answered(int *socket)
 {
     struct pollfd asked = {.fd = *socket, .events = POLLOUT};
@@ -181,19 +181,20 @@ static bool is_answered(int *socket)
         return false;
     }
     bool by_icmp = recvmsg(*socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0;
+    bool timed_out = socket_take_error(*socket) == ETIMEDOUT;
     close(*socket); /* it has said what it can */
     *socket = -1;
-    return !by_icmp;
+    return !by_icmp && !timed_out;
 }
 
-/** Was the question with a key refused by something between us? What a host refuses by TCP is not
- *  signed, and so not heard. */
-static bool is_refused(int socket)
+/** Was the question with a key refused by something between us, or lost there? What a host refuses
+ *  by TCP is not signed, and so not heard. */
+static bool is_kept_back(int socket, int known)
 {
     int error = socket_take_error(socket);
 
     return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH ||
-           error == EACCES;
+           error == EACCES || (error == ETIMEDOUT && known == NOTHING);
 }
 
 enum lane_witness witness_state(int called[LANE_WITNESS_CALLS])
@@ -202,17 +203,18 @@ enum lane_witness witness_state(int called[LANE_WITNESS_CALLS])
     bool pending = poll(&asked, 1, 0) == 0;
 
     if (!pending && asked.revents == POLLOUT) {
+        called[KNOWN] = WAS_PROVEN;
         return LANE_WITNESS_PROVES;
-    }
-    if (!pending && called[KNOWN] != IS_KEPT_BACK) {
-        if (!is_refused(called[WITH_KEY])) {
-            return LANE_WITNESS_ENDED;
-        }
-        called[KNOWN] = IS_KEPT_BACK;
     }
     if (called[KNOWN] == NOTHING &&
         (is_answered(&called[NEXT_PORT]) || is_answered(&called[PRIVILEGED_PORT]))) {
         called[KNOWN] = COMES_THROUGH;
+    }
+    if (!pending && called[KNOWN] != IS_KEPT_BACK) {
+        if (!is_kept_back(called[WITH_KEY], called[KNOWN])) {
+            return LANE_WITNESS_ENDED;
+        }
+        called[KNOWN] = IS_KEPT_BACK;
     }
     return called[KNOWN] == COMES_THROUGH ? LANE_WITNESS_SILENT : LANE_WITNESS_UNKNOWN;
 }

@@ -126,17 +126,25 @@ TEST(witness__who_keeps_the_next_port_silent_hides_no_end)
     close_pair(&pair);
 }
 
+/** Sets a limit of the namespace that the program is in. @return false: /proc/sys cannot be written
+ */
+static bool set_limit(const char *path, const char *value)
+{
+    FILE *limit = fopen(path, "we");
+    bool set = limit != NULL && fputs(value, limit) >= 0;
+
+    return limit != NULL && fclose(limit) == 0 && set;
+}
+
 /** More than one socket can have in its queue. */
 TEST(witness__many_wait_for_the_same_end)
 {
-    enum { QUEUE = 64, MANY = 100 };
+    enum { MANY = 100 };
     struct udp_pair pair = open_pair();
     struct call called[MANY];
 
     namespace_go(far);
-    FILE *limit = fopen("/proc/sys/net/core/somaxconn", "we");
-    bool limited = limit != NULL && fprintf(limit, "%d", QUEUE) > 0;
-    limited = limit != NULL && fclose(limit) == 0 && limited;
+    bool limited = set_limit("/proc/sys/net/core/somaxconn", "64");
     namespace_go(here);
     if (!limited) {
         print_message("/proc/sys cannot be written\n");
@@ -168,6 +176,31 @@ TEST(witness__nothing_is_known_of_who_is_behind_a_firewall)
     set_interface_there(far, "end1", SIOCSIFFLAGS, IFF_UP);
     while (pair.a->operations->status(pair.a) != 0) {
     }
+    close_pair(&pair);
+}
+
+/** The kernel gives up in time (two minutes; here 3 s) what a firewall drops without a word. */
+TEST(witness__nothing_is_known_when_all_questions_have_timed_out)
+{
+    struct udp_pair pair = open_pair();
+
+    if (!set_limit("/proc/sys/net/ipv4/tcp_syn_retries", "1")) {
+        print_message("/proc/sys cannot be written\n");
+        skip();
+    }
+    (void)set_limit("/proc/sys/net/ipv4/tcp_syn_linear_timeouts", "0"); /* since Linux 6.5 */
+    IP("neighbour", "add", "10.77.0.9", "lladdr", "02:00:00:00:00:99", "dev", "end0");
+    pair.at_b.bytes[15] = 9; /* what goes to it arrives nowhere */
+    struct call called = call_b(&pair, key);
+    for (unsigned i = 0; i < LANE_WITNESS_CALLS - 1; i++) {
+        struct pollfd asked = {.fd = called.sockets[i], .events = POLLOUT};
+        assert_int_equal(poll(&asked, 1, PATIENCE_MS), 1);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(pair.a->operations->witness(pair.a, called.sockets), LANE_WITNESS_UNKNOWN);
+    }
+    dismiss(&pair, called);
+    IP("neighbour", "del", "10.77.0.9", "dev", "end0");
     close_pair(&pair);
 }
 
