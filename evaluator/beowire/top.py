@@ -4,12 +4,14 @@
 import textwrap
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address
+from pathlib import Path
 from typing import Any
 
 from beowire import stats
-from beowire.stats import Row, Snapshot, StatsError, number, text
+from beowire.stats import Found, Row, Snapshot, StatsError, number, text
 from beowire.units import count_rate_text, rate_text, time_text
 
 #: Peers of an endpoint that are listed for people, the busiest first; programs get all.
@@ -22,8 +24,16 @@ _ROWS_SHOWN = 64
 _FILES_OF_USER = 1024
 _CELLS_OF_USER = 2_000_000
 
-#: After so many files of a user that stayed half written, his others are tried once.
+#: So much is read of all users' together.
+_FILES = 4096
+_CELLS = 8_000_000
+
+#: After so many files of a user, or of all, that stayed half written, others are tried once.
 _STOPPED_OF_USER = 5
+_STOPPED = 50
+
+#: Which users may act in which others' names (subuid(5)): all of these are one user here.
+_SUBORDINATE = Path("/etc/subuid")
 
 #: STATS_INTERVAL_NS of transport/tuning.h: what happens is published so soon.
 _PUBLISHED_EVERY_NS = 100_000_000
@@ -97,14 +107,23 @@ class Look:
 
 
 @dataclass
-class _User:
-    """What has been read of one user's in a look."""
+class _Amount:
+    """What has been read in a look: of one user's, or of all users'."""
 
-    pid: int
     files: int = 0
     cells: int = 0
     stopped: int = 0
-    left_out: int = 0
+
+
+def _subordinate() -> list[tuple[range, str]]:
+    """Ids of users, and to whom they are given."""
+    given = []
+    with suppress(OSError):
+        for line in _SUBORDINATE.read_text(encoding="utf-8", errors="replace").splitlines():
+            with suppress(ValueError):
+                name, first, count = line.split(":")
+                given.append((range(int(first), int(first) + int(count)), name))
+    return given
 
 
 class Watcher:
@@ -116,40 +135,63 @@ class Watcher:
         self._last: dict[tuple[int, int], tuple[Snapshot, int]] = {}
 
     def look(self) -> Look:
-        """Finds and reads all endpoints."""
+        """Finds and reads all endpoints; those of users who have few before those of who has many,
+        so that these do not take the place of those."""
         look = Look()
         seen: dict[tuple[int, int], tuple[Snapshot, int]] = {}
-        users: dict[int, _User] = {}
+        of_user: dict[int | str, list[Found]] = {}
+        given = _subordinate()
         for found in stats.find(self._pid):
-            user = users.setdefault(found.user, _User(found.pid))
-            if user.files >= _FILES_OF_USER or user.cells >= _CELLS_OF_USER:
-                user.left_out += 1
-                continue
-            user.files += 1
-            try:
-                if user.stopped >= _STOPPED_OF_USER:
-                    snapshot = stats.read(found.path, attempts=1)
-                else:
-                    snapshot = stats.read(found.path)
-                user.cells += snapshot.cells
-            except StatsError as error:
-                user.stopped += isinstance(error, stats.Stopped)
-                look.unreadable.append((found.pid, str(error)))
-                continue
-            except OSError:
-                continue  # it has ended since it was found
+            user_name = next((name for ids, name in given if found.user in ids), found.user)
+            of_user.setdefault(user_name, []).append(found)
+        all_users = _Amount()
+        left_out: list[list[Found]] = []
+        for files in sorted(of_user.values(), key=len):
+            user = _Amount()
+            for at, found in enumerate(files):
+                if all_users.files >= _FILES or all_users.cells >= _CELLS:
+                    left_out.append(files[at:])
+                    break
+                if user.files >= _FILES_OF_USER or user.cells >= _CELLS_OF_USER:
+                    more = f"its user has {len(files) - at} more than are read at a time"
+                    look.unreadable.append((files[0].pid, more))
+                    break
+                self._read(found, (user, all_users), look, seen)
+        look.views.sort(key=lambda view: view.pid)
+        if left_out:
+            more = f"{len(left_out)} users have {sum(map(len, left_out))} more than are read of all"
+            look.unreadable.append((left_out[0][0].pid, more))
+        self._last = seen
+        return look
+
+    def _read(
+        self,
+        found: Found,
+        amounts: tuple[_Amount, _Amount],
+        look: Look,
+        seen: dict[tuple[int, int], tuple[Snapshot, int]],
+    ) -> None:
+        user, all_users = amounts
+        once = user.stopped >= _STOPPED_OF_USER or all_users.stopped >= _STOPPED
+        cells, stopped = 0, False
+        try:
+            snapshot = stats.read(found.path, **({"attempts": 1} if once else {}))
+        except StatsError as error:
+            stopped = isinstance(error, stats.Stopped)
+            look.unreadable.append((found.pid, str(error)))
+        except OSError:
+            pass  # it has ended since it was found
+        else:
+            cells = snapshot.cells
             seen_ns = time.monotonic_ns()
             before = self._last.get(found.identity, (None, 0))
             command = stats.command_of(found.pid)
             look.views.append(View(found.pid, command, snapshot, seen_ns, *before))
             seen[found.identity] = snapshot, seen_ns
-        look.unreadable += [
-            (user.pid, f"its user has {user.left_out} more than are read at a time")
-            for user in users.values()
-            if user.left_out
-        ]
-        self._last = seen
-        return look
+        for amount in amounts:
+            amount.files += 1
+            amount.cells += cells
+            amount.stopped += stopped
 
 
 def short_address(address: str) -> str:

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beowire.stats import parse
+from beowire.stats import Found, parse
 from beowire.top import HEADS, Look, View, Watcher, overview, render, short_address, to_json
 from unit.evaluator.published import ADDRESS, endpoint, file_of, publish, table
 
@@ -151,6 +153,54 @@ def test_watcher__of_one_user_only_so_much_is_read(monkeypatch: pytest.MonkeyPat
             os.close(descriptor)
     assert len(look.views) == 3
     assert look.unreadable == [(os.getpid(), "its user has 2 more than are read at a time")]
+
+
+@contextmanager
+def files_of(users: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A file of each of these users; the first has sent 0 messages, the next 1, and so on."""
+    descriptors = [publish(endpoint(sent)) for sent in range(len(users))]
+    found = [
+        Found(os.getpid(), descriptor, (0, descriptor), user)
+        for descriptor, user in zip(descriptors, users, strict=True)
+    ]
+    monkeypatch.setattr("beowire.stats.find", lambda _: found)
+    try:
+        yield
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def sent_of(look: Look) -> list[int]:
+    return [view.now.values("counters")["message_eager"] for view in look.views]
+
+
+@pytest.mark.parametrize("limit", ["_FILES", "_CELLS"])
+def test_watcher__of_many_users_only_so_much_is_read__who_has_few_first(
+    monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    room = 4 if limit == "_FILES" else 4 * parse(endpoint()).cells
+    monkeypatch.setattr(f"beowire.top.{limit}", room)
+    watcher = Watcher()
+    with files_of([7, 7, 7, 8, 8, 8, 8, 8, 9, 9], monkeypatch):
+        look = watcher.look()
+        again = watcher.look()
+    assert sent_of(look) == [8, 9, 0, 1]  # both of 9, then two of 7
+    assert all(view.before for view in again.views)
+    assert look.unreadable == [(os.getpid(), "2 users have 6 more than are read of all")]
+
+
+def test_watcher__subordinate_ids_are_one_user(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given = tmp_path / "subuid"
+    given.write_text("# of whom\nann:100000:65536\nbob:165536:65536\nann:many:1\n")
+    monkeypatch.setattr("beowire.top._SUBORDINATE", given)
+    monkeypatch.setattr("beowire.top._FILES_OF_USER", 2)
+    with files_of([100000, 100001, 165535, 165536, 1000], monkeypatch):
+        look = Watcher().look()
+    assert sent_of(look) == [3, 4, 0, 1]
+    assert look.unreadable == [(os.getpid(), "its user has 1 more than are read at a time")]
 
 
 def test_render__shows_lanes_peers_frames_and_drops() -> None:
