@@ -349,6 +349,26 @@ STRANGER_TEST(core_receive__empty_frames)
     assert_int_equal(stranger->core->counters.dropped[FRAME_BAD_LENGTH], 3);
 }
 
+STRANGER_TEST(core_receive__peers_with_shorter_frames)
+{
+    struct frame_connect body = connect_body(stranger);
+    uint8_t data[1000] = {0};
+
+    body.frame_bytes = to_le16(400);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    stranger->core_key = from_le32(hear_type(stranger, FRAME_ACCEPT)->connect->key);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .credit = STRANGER_CREDIT});
+    round_trip(stranger);
+    assert_int_equal(
+        cluster_send(&stranger->cluster, 0, stranger->core->peers[0], 1, 0, data, 1000, NULL), 0);
+    pass(stranger, 30000);
+    assert_int_equal(hear_type(stranger, FRAME_EAGER)->payload_bytes, 400 - 46);
+    assert_int_equal(hear_type(stranger, FRAME_FRAGMENT)->payload_bytes, 400 - 40);
+    assert_int_equal(hear_type(stranger, FRAME_FRAGMENT)->payload_bytes, 1000 - 354 - 360);
+    assert_false(hear(stranger));
+}
+
 STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock)
 {
     struct core_peer *silent = NULL;
