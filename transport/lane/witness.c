@@ -73,24 +73,26 @@ static int closed(int socket, int error)
     return error;
 }
 
-int witness_listen(const struct sockaddr *own, socklen_t bytes,
-                   const uint8_t key[LANE_WITNESS_KEY_BYTES])
+int witness_reserve(const struct sockaddr *own, socklen_t bytes)
 {
     int made = socket(own->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (made < 0) {
         return -errno;
     }
-    int status = set_key(made, own->sa_family, NULL, 0, key); /* before anybody can ask */
     /* The same user's alone may share the port. */
-    status = status == 0 ? socket_set(made, SOL_SOCKET, SO_REUSEPORT, 1) : status;
+    int status = socket_set(made, SOL_SOCKET, SO_REUSEPORT, 1);
     if (status != 0) {
         return closed(made, status);
     }
-    if (bind(made, own, bytes) != 0 || listen(made, CALLS_MAX) != 0) {
-        return closed(made, -errno);
-    }
-    return made;
+    return bind(made, own, bytes) == 0 ? made : closed(made, -errno);
+}
+
+int witness_listen(int socket, sa_family_t family, const uint8_t key[LANE_WITNESS_KEY_BYTES])
+{
+    int status = set_key(socket, family, NULL, 0, key); /* before anybody can ask */
+
+    return status != 0 ? status : listen(socket, CALLS_MAX) != 0 ? -errno : 0;
 }
 
 unsigned witness_room(int socket)

@@ -9,7 +9,7 @@
  * it says (TCP_MD5SIG, RFC 2385; needs no privilege). When the process ends the key is gone. A
  * connection that has been made proves that the holder of the key is there, as long as it lasts.
  *
- *      endpoint            listen(key)    nobody ever accepts what is asked there
+ *      endpoint            reserve() -> listen(key); nobody ever accepts what is asked there
  *      who waits for it    call(key) -> state(), state(), ... -> dismiss()
  *
  * That nobody answers proves that nobody has the key only if TCP comes through at all. So two other
@@ -25,10 +25,13 @@
 
 #include <sys/socket.h>
 
-/** Has the kernel answer for us at this address and port; called again, so many more.
- *  @return a socket; a negative errno: the port is taken, or the kernel cannot (ENOPROTOOPT). */
-int witness_listen(const struct sockaddr *own, socklen_t bytes,
-                   const uint8_t key[LANE_WITNESS_KEY_BYTES]);
+/** Keeps the port for us, so that no other user takes it; again, for one more socket there.
+ *  @return a socket; a negative errno: the port is taken (EADDRINUSE), or there is no TCP. */
+int witness_reserve(const struct sockaddr *own, socklen_t bytes);
+
+/** Has the kernel answer for us at a reserved port.
+ *  @return 0; a negative errno: it cannot (ENOPROTOOPT). The socket is the caller's to close. */
+int witness_listen(int socket, sa_family_t family, const uint8_t key[LANE_WITNESS_KEY_BYTES]);
 
 /** How many can wait for that socket's answer at the same time (net.core.somaxconn): further ones
  *  get none, as if nobody had the key. */

@@ -8,6 +8,7 @@
 #include "lane/lane_type.h"
 #include "lane/socket.h"
 #include "lane/udp/udp_internal.h"
+#include "lane/witness.h"
 #include "tuning.h"
 
 #include <errno.h>
@@ -362,6 +363,34 @@ static void tune_socket(struct udp_lane *udp)
         socket_set_buffer(udp->socket, SO_RCVBUF, LANE_BULK_BUFFER_BYTES) / LANE_BULK_BUFFER_SHARE;
 }
 
+/** Binds it to a port that it has for TCP, too, which its witness needs and another user could have
+ *  taken; without that only if the port is asked for by number, or none is free for both.
+ *  @param own gets the port if it is 0 */
+static int bind_to(struct udp_lane *udp, union udp_sockaddr *own)
+{
+    socklen_t length = udp->family == AF_INET ? sizeof own->v4 : sizeof own->v6;
+
+    for (unsigned i = 0; i < UDP_PORT_ATTEMPTS; i++) {
+        union udp_sockaddr both = *own;
+        int reserved = witness_reserve(&both.any, length);
+        if (reserved < 0) {
+            break;
+        }
+        if (getsockname(reserved, &both.any, &length) == 0 &&
+            bind(udp->socket, &both.any, length) == 0) {
+            udp->witnesses[udp->witness_count++] = reserved;
+            *own = both;
+            return 0;
+        }
+        close(reserved);
+    }
+    if (bind(udp->socket, &own->any, length) != 0 ||
+        getsockname(udp->socket, &own->any, &length) != 0) {
+        return -errno;
+    }
+    return 0;
+}
+
 static int set_up(struct udp_lane *udp, const struct udp_lane_options *options)
 {
     union udp_sockaddr own = {0};
@@ -391,10 +420,9 @@ static int set_up(struct udp_lane *udp, const struct udp_lane_options *options)
     if (status != 0) {
         return status;
     }
-    socklen_t length = udp->family == AF_INET ? sizeof own.v4 : sizeof own.v6;
-    if (bind(udp->socket, &own.any, length) != 0 ||
-        getsockname(udp->socket, &own.any, &length) != 0) {
-        return -errno;
+    status = bind_to(udp, &own);
+    if (status != 0) {
+        return status;
     }
     udp->own = udp_place_of(&own);
     udp->loops = is_loopback(udp->own.bytes);

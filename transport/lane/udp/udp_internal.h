@@ -30,6 +30,9 @@
 #define UDP_WITNESS_ROOM 1024
 #define UDP_WITNESSES_MAX 8
 
+/** So many ports that are free for TCP are tried until one is also free for UDP. */
+#define UDP_PORT_ATTEMPTS 32
+
 /** A socket's pending error is that of some datagram sent before, to whomever: the call that
  *  reports it has done nothing, and is repeated, but not for ever. */
 #define UDP_ERROR_ATTEMPTS 8

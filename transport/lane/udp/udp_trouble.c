@@ -136,14 +136,24 @@ int udp_bear_witness(struct lane *lane, const uint8_t key[LANE_WITNESS_KEY_BYTES
     union udp_sockaddr own;
     socklen_t length = udp_sockaddr_of(udp, &udp->own, &own);
     unsigned room = 0;
-    int made = 0;
+    unsigned listening = 0;
+    int status = 0;
 
-    while (room < UDP_WITNESS_ROOM && udp->witness_count < UDP_WITNESSES_MAX &&
-           (made = witness_listen(&own.any, length, key)) >= 0) {
-        udp->witnesses[udp->witness_count++] = made;
-        room += witness_room(made);
+    while (room < UDP_WITNESS_ROOM && listening < UDP_WITNESSES_MAX) {
+        if (listening == udp->witness_count) { /* the first has been reserved by udp_lane_open() */
+            status = witness_reserve(&own.any, length);
+            if (status < 0) {
+                break;
+            }
+            udp->witnesses[udp->witness_count++] = status;
+        }
+        status = witness_listen(udp->witnesses[listening], udp->family, key);
+        if (status != 0) {
+            break;
+        }
+        room += witness_room(udp->witnesses[listening++]);
     }
-    return udp->witness_count > 0 ? 0 : made;
+    return listening > 0 ? 0 : status;
 }
 
 int udp_call_witness(struct lane *lane, const struct lane_address *to,

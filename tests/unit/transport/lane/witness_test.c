@@ -3,6 +3,7 @@
 #include "lane/witness.h"
 #include "udp_pair.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 
@@ -87,22 +88,81 @@ static struct sockaddr_in internet_of(const struct lane_address *place)
     return at;
 }
 
+/** Sets a limit of the namespace that the program is in. @return false: /proc/sys cannot be written
+ */
+static bool set_limit(const char *path, const char *value)
+{
+    FILE *limit = fopen(path, "we");
+    bool set = limit != NULL && fputs(value, limit) >= 0;
+
+    return limit != NULL && fclose(limit) == 0 && set;
+}
+
+/** @param type SOCK_STREAM or SOCK_DGRAM @return a socket at that port of b's host */
+static int take_port(int type, uint16_t port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+    namespace_go(far);
+    assert_int_equal(inet_pton(AF_INET, "10.77.0.2", &at.sin_addr), 1);
+    int taken = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(taken, (struct sockaddr *)&at, sizeof at), 0);
+    assert_true(type == SOCK_DGRAM || listen(taken, 1) == 0);
+    namespace_go(here);
+    return taken;
+}
+
 /** Whoever has the port of an end that is no more, and listens there, has not its key. */
 TEST(witness__who_takes_the_port_proves_nothing)
 {
-    struct udp_pair pair = open_pair();
+    int taken = take_port(SOCK_STREAM, 4711);
+    struct udp_pair pair = {.a = open_udp(here, "end0", 0), .b = open_udp(far, "end1", 4711)};
 
-    struct sockaddr_in at = internet_of(&pair.at_b);
+    pair.at_b = address_of(pair.b, pair.a);
     namespace_go(far);
-    int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(taken, (struct sockaddr *)&at, sizeof at), 0);
-    assert_int_equal(listen(taken, 1), 0);
     assert_int_equal(pair.b->operations->bear_witness(pair.b, key), -EADDRINUSE);
     namespace_go(here);
     struct call called = call_b(&pair, key);
     wait_for(&pair, called, LANE_WITNESS_SILENT);
     dismiss(&pair, called);
     close(taken);
+    close_pair(&pair);
+}
+
+/** Of eight ports one is free for both, one more for TCP. */
+TEST(udp_lane_open__a_port_that_no_other_has_for_tcp)
+{
+    enum { FIRST = 40000, PORTS = 8, FREE_FOR_TCP = FIRST + 1, FREE = FIRST + 5 };
+    int taken[PORTS] = {0};
+
+    namespace_go(far);
+    bool limited = set_limit("/proc/sys/net/ipv4/ip_local_port_range", "40000 40007");
+    namespace_go(here);
+    if (!limited) {
+        print_message("/proc/sys cannot be written\n");
+        skip();
+    }
+    for (unsigned i = 0; i < PORTS; i++) {
+        if (FIRST + i != FREE) {
+            taken[i] = take_port(FIRST + i == FREE_FOR_TCP ? SOCK_DGRAM : SOCK_STREAM,
+                                 (uint16_t)(FIRST + i));
+        }
+    }
+    struct udp_pair pair = open_pair();
+    assert_int_equal(ntohs(internet_of(&pair.at_b).sin_port), FREE);
+    bear(&pair);
+    /* If none is left, there is no witness. */
+    struct lane *another_one = open_udp(far, "end1", 0);
+    namespace_go(far);
+    assert_int_equal(another_one->operations->bear_witness(another_one, key), -EADDRINUSE);
+    assert_true(set_limit("/proc/sys/net/ipv4/ip_local_port_range", "32768 60999"));
+    namespace_go(here);
+    close_lane(another_one);
+    for (unsigned i = 0; i < PORTS; i++) {
+        if (taken[i] > 0) {
+            close(taken[i]);
+        }
+    }
     close_pair(&pair);
 }
 
@@ -115,25 +175,14 @@ TEST(witness__who_keeps_the_next_port_silent_hides_no_end)
     next.bytes[17] ^= 1; /* the lower byte of the port */
     struct sockaddr_in at = internet_of(&next);
     namespace_go(far);
-    int silent =
-        witness_listen((struct sockaddr *)&at, sizeof at, another); /* drops what lacks it */
-    assert_true(silent >= 0);
+    int silent = witness_reserve((struct sockaddr *)&at, sizeof at);
+    assert_int_equal(witness_listen(silent, AF_INET, another), 0); /* drops what lacks it */
     namespace_go(here);
     struct call called = call_b(&pair, key);
     wait_for(&pair, called, LANE_WITNESS_SILENT);
     dismiss(&pair, called);
     close(silent);
     close_pair(&pair);
-}
-
-/** Sets a limit of the namespace that the program is in. @return false: /proc/sys cannot be written
- */
-static bool set_limit(const char *path, const char *value)
-{
-    FILE *limit = fopen(path, "we");
-    bool set = limit != NULL && fputs(value, limit) >= 0;
-
-    return limit != NULL && fclose(limit) == 0 && set;
 }
 
 /** More than one socket can have in its queue. */
