@@ -209,7 +209,7 @@ static void make_result(struct sample *sample)
 static void begin_counting(struct sample *sample, enum frame_type type)
 {
     begin(sample, type, type == FRAME_ATOMIC || type == FRAME_REPLY ? "operands" : "");
-    for (uint8_t i = 0; i < frame_operation_bytes(type); i++) {
+    for (size_t i = 0; i < frame_operation_bytes(type); i++) {
         sample->bytes[sizeof(struct frame_header) + i] = (uint8_t)(i + 1);
     }
 }
