@@ -15,7 +15,7 @@ from beowire.record import DriverInfo
 
 #: What a driver must be able to do, by the engine's name for it, and what is said where it cannot.
 NEEDS: Mapping[str, str] = {
-    "peer": "it has no second end",
+    "peer": "it has no other end",
     "reliable": "it loses messages",
     "posting": "it cannot post messages (post_send in driver.h)",
     "anywhere": "its memory is named in advance (fixed in driver.h)",

@@ -249,7 +249,7 @@ def test_compare__when_nothing_can_be_measured_it_says_why(tmp_path: Path, prete
     done = _compare(tmp_path, *words, BEOWIRE_ENGINE_DIR=pretended)
     assert done.returncode == 1
     assert _one_line(done.stderr) == (
-        "beowire: nothing could be measured: tiny: it has no second end"
+        "beowire: nothing could be measured: tiny: it has no other end"
     )
 
 

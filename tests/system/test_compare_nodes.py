@@ -91,7 +91,7 @@ def test_many_nodes__every_driver_or_a_reason(run_beowire: RunBeowire, tmp_path:
     assert reasons == {
         ("udp", "incast"): "it loses messages",
         **{("shm", name): "both of its ends are on one node" for name in names},
-        **{("memcpy", name): "it has no second end" for name in names},
+        **{("memcpy", name): "it has no other end" for name in names},
     }
     results = {(one.driver, one.pattern): one for one in record.results}
     incast = results["tcp", "incast"]
@@ -217,7 +217,7 @@ def test_between_hosts__what_is_at_once_begins_by_the_control_channel(tmp_path: 
         ),
         (("--pattern", "open-loop", "--message-rate", "0"), "--message-rate '0'"),
         (("--pattern", "open-loop", "--message-rate", "x"), "messages per second, 0.1 to 100M"),
-        (("--message-rate", "5k"), "add --pattern open-loop"),
+        (("--message-rate", "5k"), "needs --pattern open-loop"),
         (("--pattern", "pairs", "--hosts", "a"), "two or more different hosts"),
         (("--pattern", "pairs", "--hosts", "a,b,a"), "two or more different hosts"),
         (("--pattern", "pingpong", "--hosts", "a,b,c"), "--hosts A,B"),

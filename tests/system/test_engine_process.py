@@ -295,7 +295,7 @@ def test_run__without_another_end(start: Start) -> None:
     assert engine.ask("open driver=memcpy role=initiator max_size=1000")["address"] == ""
     refusal = engine.ask("run pattern=stream size=1000 count=200")
     assert (refusal["code"], refusal["fatal"]) == ("EOPNOTSUPP", False)
-    assert refusal["message"] == "memcpy: no pattern stream: it has no second end"
+    assert refusal["message"] == "memcpy: no pattern stream: it has no other end"
     assert engine.ask("run pattern=pingpong size=1000 count=200 batch=10")["received"] == 200
     assert engine.ask("close") == {"event": "closed"}
     assert engine.ask("close") == {"event": "closed"}

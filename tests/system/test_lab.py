@@ -171,7 +171,7 @@ def test_dead_lab__is_found_and_cleaned(run_beowire: RunBeowire, lab: str, finde
     bystander.kill()
     bystander.wait()
     if finder == "status":
-        assert "lab lab had died" in done.stderr
+        assert "lab lab had ended" in done.stderr
     if finder == "up":
         assert run_beowire("lab", "down").returncode == 0
 

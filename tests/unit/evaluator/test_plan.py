@@ -53,7 +53,7 @@ def test_make_plan__says_which_sizes_a_driver_cannot_carry() -> None:
 def test_make_plan__has_no_stream_without_another_end() -> None:
     made = plan.make_plan([MEMCPY], ["stream"], [8], 10, seed=1)
     assert made.groups == ()
-    assert "no second end" in made.skipped[0].reason
+    assert "no other end" in made.skipped[0].reason
 
 
 def test_make_plan__measures_once_what_has_no_size() -> None:
