@@ -2,6 +2,7 @@
 """Others take the place of an end of a job: its port, when its process has ended, or its address on
 the switch, while it is there."""
 
+import contextlib
 import itertools
 import signal
 import subprocess
@@ -111,6 +112,9 @@ def test_address_moves_to_another_host__doctor_says_so() -> None:
             while asked.poll() is None:
                 entry = ("10.77.0.9", "lladdr", next(macs), "nud", "reachable", "dev", "eth0")
                 run(lab, "node0", "ip", "neigh", "replace", *entry)
+                # It looks every half second, five times: so it sees both.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    asked.wait(0.6)
             assert asked.stdout is not None
             said = facts.sections(asked.stdout.read())
         found = host_checks.moves(facts.Facts("node0", "eth0", sections=said))

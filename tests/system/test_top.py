@@ -139,7 +139,10 @@ def test_top__a_process_that_was_killed_leaves_nothing(run_beowire: RunBeowire) 
         ends[0].kill()
         ends[0].wait()
         assert_refused(
-            run_beowire("top", "--json", "--pid", str(pid)), f"process {pid}", "no endpoint", code=1
+            run_beowire("top", "--json", "--pid", str(pid)),
+            f"process {pid}",
+            "no open endpoint",
+            code=1,
         )
         assert pid not in [one["pid"] for one in look(run_beowire)["endpoints"]]
 
