@@ -322,9 +322,10 @@ void core_expect_refusal(struct core *core, uint64_t now_ns);
  *  it is said; also asks lanes of which it is `costly` to ask. */
 void core_notice_lost(struct core *core, bool costly, uint64_t now_ns);
 
-/** A frame does not arrive however often it is sent, though the peer answers: something drops what
- *  is as long, and nobody says so whom we may believe (a router that quotes 8 bytes, or none). Has
- *  lanes cut what is too long. Who cannot drop frames cannot bring that about. */
+/** A frame does not arrive however often it is sent. Perhaps a router drops what is so long, and
+ *  quotes too little of it for us to believe its report. Has the lanes cut datagrams that are too
+ *  long, whether or not the peer answers: that does no harm. Only whoever can drop frames can cause
+ *  it. */
 void core_cut_stuck(struct core *core, const struct core_peer *peer, uint64_t now_ns);
 
 /** Asks the lanes for refusals as long as some are expected, and once more: the application may

@@ -18,8 +18,8 @@
  *  (net.ipv4.icmp_ratelimit), and others may need to hear it as well. */
 #define QUESTIONS_PER_REFUSAL 5
 
-/** A frame that was sent so often in a fourth of the peer timeout, and did not arrive though the
- *  peer answers, is too long for its way: half-way to where the peer is given up for it. */
+/** A frame that was sent so often, and did not arrive within a fourth of the peer timeout, may be
+ *  too long for its way. The peer is given up for it later. */
 #define CUT_TRANSMISSIONS 4
 
 /** After a probe, lanes are asked this often whether it was refused. */
