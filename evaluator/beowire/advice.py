@@ -25,7 +25,7 @@ from beowire.load import described
 from beowire.patterns import Pattern
 from beowire.record import DriverInfo, Summary
 from beowire.report.curves import Cell, Curve, all_sizes
-from beowire.report.summary import FLOOR
+from beowire.report.summary import BASELINE, FLOOR
 from beowire.units import rate_text, significant, size_text, time_text
 
 REMEDY = "use a longer --time, or fewer sizes or drivers"
@@ -103,7 +103,7 @@ def text(found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]
             lines.append(f"  {span:<20} {why}")
             continue
         lines.append(f"  {span:<20} {use}: {why}")
-        lines.append(f"  {'':<20} {cpu}")
+        lines.append(f"  {'':<20} CPU time {pattern.an_each}, both ends: {cpu}")
     return "\n".join(lines)
 
 
@@ -123,19 +123,19 @@ def able(drivers: Sequence[DriverInfo]) -> frozenset[str]:
 def verdicts(
     found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]
 ) -> list[tuple[str, str, str, str]]:
-    """For each range: its sizes, what to use there, why, and its CPU time. What to use is empty
-    where it is not known. None at all where there is no choice."""
+    """For each range: its sizes, what to use there, why, and the CPU times of this, of the next
+    driver and of TCP. What to use is empty where it is not known. None at all where there is no
+    choice."""
     contenders = [curve for curve in found if curve.driver in able(drivers)]
     if len(contenders) < 2:
         return []
-    floor = next((curve for curve in found if curve.driver == FLOOR), None)
     rows = []
     for one in ranges(contenders, pattern):
         span = _span(*(size_text(one.sizes[at]) for at in (0, -1)))
         if not one.names:
             rows.append((span, "", f"inconclusive, too few rounds: {REMEDY}", ""))
         else:
-            rows.append((span, names_text(one), *_cost(one, pattern, floor)))
+            rows.append((span, names_text(one), *_cost(one, pattern)))
     return rows
 
 
@@ -261,56 +261,47 @@ def _overlap(one: Summary, other: Summary) -> bool:
     return one.ci95[0] <= other.ci95[1] and other.ci95[0] <= one.ci95[1]
 
 
-def _cost(one: Range, pattern: Pattern, floor: Curve | None) -> tuple[str, str]:
-    """What the first that is named takes at the ends of the range, and its usual distance from the
-    floor; its usual CPU time."""
+def _cost(one: Range, pattern: Pattern) -> tuple[str, str]:
+    """What the first that is named takes at the ends of the range, and how far it is ahead; the
+    CPU times: medians over the range."""
     name = one.names[0]
-    cells = [cells[name] for cells in one.cells if name in cells]
-    values = [_quantity(cell, pattern).median for cell in cells]
+    values = [_quantity(cells[name], pattern).median for cells in one.cells if name in cells]
     shown = time_text if pattern.is_times else rate_text
     absolute = _span(shown(values[0]), shown(values[-1]))
-    spent = median(
-        sum(cost.user_ns + cost.system_ns for end in (0, 1) if (cost := cell.cpu(end)))
-        for cell in cells
-    )
-    if floor is not None and floor.driver != name:
-        distances = [
-            _distance(cell, at_floor, pattern)
-            for cell in cells
-            if (at_floor := floor.at(cell.size)) is not None
-        ]
-        if distances:
-            usual = median(distances)
-            # With segmentation offload long messages pass what goes frame by frame.
-            beaten = usual < 1 if pattern.is_times else usual > 1
-            below = "single frames" if beaten else "the lower bound"
-            absolute += f", {significant(usual, 2)} times {below} ({FLOOR})"
-    parts = [text for text in (_ahead_of(one, pattern), absolute) if text]
-    cpu = f"CPU {time_text(spent)} {pattern.an_each}, both ends together"
-    return "; ".join(parts), cpu
+    following, factors = _following(one, pattern)
+    ahead = ""
+    if factors:
+        low, high = (significant(end(factors), 2) for end in (min, max))
+        ahead = f"{_span(low, high)} times as fast as {following}; "
+    second = next(iter([*one.names[1:], *one.close, following]))
+    spent = [
+        f"{driver} {time_text(median(costs))}"
+        for driver in dict.fromkeys((name, second, BASELINE))
+        if (costs := [_cpu_ns(cells[driver]) for cells in one.cells if driver in cells])
+    ]
+    return f"{ahead}{absolute}", ", ".join(spent)
 
 
-def _ahead_of(one: Range, pattern: Pattern) -> str:
-    """How many times as fast the first that is named is as the next that is not; empty: there is
-    no such at every one of the sizes."""
+def _cpu_ns(cell: Cell) -> float:
+    """User and system time of both ends, of a message."""
+    return sum(cost.user_ns + cost.system_ns for end in (0, 1) if (cost := cell.cpu(end)))
+
+
+def _following(one: Range, pattern: Pattern) -> tuple[str, list[float]]:
+    """The next driver that is not named, and how many times as fast the first that is named is, at
+    each size; empty if none is slower at every size."""
     name = one.names[0]
     cells = [cells for cells in one.cells if name in cells]
-    others = {other for at in cells for other in at} - {*one.names, *one.close}
     factors = {
         other: [_cost_of(at[other], pattern) / _cost_of(at[name], pattern) for at in cells]
-        for other in others
+        for other in {other for at in cells for other in at} - {*one.names, *one.close}
         if all(other in at for at in cells)
     }
     factors = {other: found for other, found in factors.items() if min(found) > 1}
     if not factors:
-        return ""
+        return "", []
     following = min(factors, key=lambda other: (median(factors[other]), other))
-    low, high = (significant(end(factors[following]), 2) for end in (min, max))
-    return f"{_span(low, high)} times as fast as {following}"
-
-
-def _distance(cell: Cell, floor: Cell, pattern: Pattern) -> float:
-    return _quantity(cell, pattern).median / max(_quantity(floor, pattern).median, 1e-9)
+    return following, factors[following]
 
 
 def _span(low: str, high: str) -> str:

@@ -10,7 +10,7 @@ on colour alone: the name of a line is at its end.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
@@ -27,16 +27,18 @@ STYLE = """\
 .plot path { stroke-width: 6; stroke-linecap: round; }
 .plot .hollow { stroke: var(--panel, #fff); stroke-width: 3.5; }
 .plot .over { fill: transparent; }
+.plot .open { fill: var(--soft, #666); opacity: 0.15; }
+.plot .value { font-weight: 600; paint-order: stroke; stroke: var(--panel, #fff); stroke-width: 3; }
 """
 
 #: Of a picture by itself, in pixels, and of the area in which it has lines.
 WIDTH = 780
 _LEFT, _TOP, _BOTTOM, _NAMES = 72, 50, 44, 210
-_HEIGHT = 300
+_HEIGHT, _PAGE_HEIGHT = 300, 225
 #: The units of the inner drawing: whole numbers are fine enough.
 _ACROSS, _UP = 4000, 2000
 
-_MOST_TICKS = 9
+_MOST_TICKS, _PHONE_TICKS = 9, 6
 _LINE = 15
 """Pixels from one line of text to the next."""
 _ROW = 34
@@ -62,6 +64,8 @@ class Point(NamedTuple):
     high: float | None = None
     hollow: bool = False
     """It does not differ significantly from what it is compared with."""
+    label: str = ""
+    """Its value, written beside it."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +149,16 @@ def plot(
     up: Axis,
     lines: Sequence[Curve],
     columns: Sequence[tuple[float, str]] = (),
+    *,
+    shaded: Collection[float] = (),
 ) -> str:
     """Lines in a page, as wide as there is room. `label`: what it is, for those who do not see it.
-    `columns`: what is said when a pointer is over this x. Nothing: no line has a point that the
-    axes can show."""
+    `columns`: what is said when a pointer is over this x. `shaded`: those of them with a grey
+    background. Nothing: no line has a point that the axes can show."""
     shown = _shown(label, across, up, lines)
-    height = _height(shown)
+    height = max(_PAGE_HEIGHT, _LINE * len(shown))
     right = 24 + _LETTER * max(len(line.name) for line, _ in shown)
-    inner = "".join(_lines(across, up, shown, height, columns))
+    inner = "".join((*_lines(across, up, shown, height), *_columns(across, shown, columns, shaded)))
     keys = "".join(_key(line.name, line.colour, dashed=line.dashed) for line, _ in shown)
     return (
         f'<p class="legend keys">{keys}</p>'
@@ -164,8 +170,8 @@ def plot(
 def curves(title: str, across: Axis, up: Axis, lines: Sequence[Curve]) -> str:
     """The same as a picture by itself."""
     shown = _shown(title, across, up, lines)
-    height = _height(shown)
-    return _picture(title, height, WIDTH - _LEFT - _NAMES, _lines(across, up, shown, height, ()))
+    height = max(_HEIGHT, _LINE * len(shown))
+    return _picture(title, height, WIDTH - _LEFT - _NAMES, _lines(across, up, shown, height))
 
 
 def rows(label: str, across: Axis, found: Sequence[Row]) -> str:
@@ -189,15 +195,20 @@ def bars(title: str, across: Axis, found: Sequence[Row]) -> str:
 
 
 def ticks(low: float, high: float, base: int | None) -> list[float]:
-    """Round values from `low` to `high`: powers of the base, as many as an axis has room for, and
-    of a short logarithmic axis also 2 and 5 of each; of a linear one (None) equal steps."""
+    """Round values from `low` to `high`: powers of the base, as many as an axis has room for (of
+    2, those of 4, 16 or 256), and of a short logarithmic axis also 2 and 5 of each; of a linear one
+    (None) equal steps."""
     if base is None:
         step = _round_step((high - low) / (_MOST_TICKS - 2))
         return [step * number for number in range(math.ceil(low / step), int(high / step) + 1)]
     first, last = math.log(low, base), math.log(high, base)
     powers = range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)
     if len(powers) > 2 or base == 2:
-        return [float(base) ** power for power in powers[:: math.ceil(len(powers) / _MOST_TICKS)]]
+        step = math.ceil(len(powers) / _MOST_TICKS)
+        if base == 2:
+            step = 1 << (step - 1).bit_length()
+            powers = range(-(-powers.start // step) * step, powers.stop)
+        return [float(base) ** power for power in powers[::step]]
     many = [
         digit * float(base) ** power
         for power in range(math.floor(first), math.ceil(last) + 1)
@@ -233,10 +244,6 @@ def _shown(title: str, across: Axis, up: Axis, lines: Sequence[Curve]) -> _Shown
     return found
 
 
-def _height(shown: _Shown) -> int:
-    return max(_HEIGHT, _LINE * len(shown))
-
-
 def _scale(axis: Axis, values: Sequence[float], margin: float = 1.0) -> Scale:
     low, high = min(values), max(values)
     if axis.least is not None:
@@ -249,9 +256,7 @@ def _scale(axis: Axis, values: Sequence[float], margin: float = 1.0) -> Scale:
     return Scale(low / margin, high * margin, logarithmic=True)
 
 
-def _lines(
-    across: Axis, up: Axis, shown: _Shown, height: int, columns: Sequence[tuple[float, str]]
-) -> Iterator[str]:
+def _lines(across: Axis, up: Axis, shown: _Shown, height: int) -> Iterator[str]:
     every = [point for _, points in shown for point in points]
     of_x = _scale(across, [point.x for point in every])
     of_y = _scale(up, [value for one in every for value in (one.y, *_reach(one, up))], 1.07)
@@ -269,14 +274,20 @@ def _lines(
     ends = [(1 - of_y(points[-1].y), line) for line, points in shown]
     for place, line in _apart(ends, _LINE / height):
         yield _name(line.name, line.colour, place, dashed=line.dashed)
-    yield from _columns(columns, of_x)
+    for point in (point for point in every if point.label):
+        above = up.strong is None or point.y >= up.strong
+        yield (
+            f'<text class="value" x="{_percent(of_x(point.x))}" y="{_percent(1 - of_y(point.y))}"'
+            f' dy="{-8 if above else 18}" text-anchor="middle">{escape(point.label)}</text>'
+        )
 
 
 def _ticks_across(across: Axis, of_x: Scale) -> Iterator[str]:
-    for at, value in enumerate(across.marks or ticks(of_x.low, of_x.high, across.base)):
+    found = across.marks or ticks(of_x.low, of_x.high, across.base)
+    for at, value in enumerate(found):
         x = _percent(of_x(value))
-        # Phones have room for every second.
-        more = ' class="more"' if at % 2 else ""
+        # Phones have room for a few.
+        more = ' class="more"' if at % 2 and len(found) > _PHONE_TICKS else ""
         strong = ' class="strong"' if value == across.strong else ""
         yield f'<line{strong} x1="{x}" x2="{x}" y2="100%"/>'
         text = escape(across.text(value))
@@ -341,13 +352,17 @@ def _key(name: str, colour: str, *, dashed: bool = False) -> str:
     return f'<span><i class="swatch" style="{fill}"></i>{escape(name)}</span>'
 
 
-def _columns(columns: Sequence[tuple[float, str]], of_x: Scale) -> Iterator[str]:
+def _columns(
+    across: Axis, shown: _Shown, columns: Sequence[tuple[float, str]], shaded: Collection[float]
+) -> Iterator[str]:
+    of_x = _scale(across, [point.x for _, points in shown for point in points])
     places = [of_x(x) for x, _ in columns]
-    for at, (_, said) in enumerate(columns):
+    for at, (x, said) in enumerate(columns):
         left = (places[at - 1] + places[at]) / 2 if at else 0.0
         right = (places[at] + places[at + 1]) / 2 if at + 1 < len(columns) else 1.0
+        mark = " open" * (x in shaded)
         yield (
-            f'<rect class="over" x="{_percent(left)}" width="{_percent(right - left)}"'
+            f'<rect class="over{mark}" x="{_percent(left)}" width="{_percent(right - left)}"'
             f' height="100%"><title>{escape(said)}</title></rect>'
         )
 

@@ -52,7 +52,7 @@ def test_explain__beowire_by_layers_and_in_its_code(
     assert 0 < sum(split["parts_ns"].values()) < 2 * split["half_rtt_ns"]
     assert {"protocol", "system call"} <= split["parts_ns"].keys()
     assert split["samples"] > 100
-    assert "Where it goes" in report
+    assert "Where the time goes" in report
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def as_json(found: Explanation) -> dict[str, Any]:
 
 def rest_name(split_spins: bool) -> str:
     """What is left when all that is seen at work is taken away."""
-    return "own code, looking" if split_spins else "waiting"
+    return "own code, polling" if split_spins else "waiting"
 
 
 def _interval(tax: Estimate | None) -> list[float] | None:

@@ -14,6 +14,13 @@ from beowire.report import charts, headline, layers, verdict
 from beowire.report.curves import Curve
 from beowire.report.summary import BASELINE
 
+#: What drivers that others are compared with are.
+_MEANINGS = {
+    BASELINE: "TCP with busy polling, as MPI uses it",
+    "tcp": "blocking TCP",
+    "fi-tcp": "libfabric’s TCP provider",
+}
+
 
 def first_pattern(by_pattern: Mapping[str, Sequence[Curve]]) -> Pattern | None:
     """The pattern that it is of; None: nothing was measured."""
@@ -32,9 +39,10 @@ def sentence(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]
     if len(records) != 1 or pattern is None:
         return ""
     found = [curve for curve in by_pattern[pattern.name] if curve.load is None]
-    said = escape(headline.headline(records[0], found, pattern))
+    said, disturbance = map(escape, headline.parts(records[0], found, pattern))
     # A size is not broken from its unit.
-    return re.sub(r"(\d) ([KMG]?i?B)\b", r"\1&nbsp;\2", f"{said}.") if said else ""
+    said = re.sub(r"(\d) ([KMG]?i?B)\b", r"\1&nbsp;\2", f"{said}.") if said else ""
+    return f"{said} <small>But {disturbance}.</small>" if disturbance else said
 
 
 def section(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]) -> str:
@@ -43,7 +51,7 @@ def section(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]
     if pattern is None:
         return ""
     found = by_pattern[pattern.name]
-    views = []
+    views, where = [], ""
     if len(records) == 1:
         # Only drivers that somebody can choose between two nodes, and sizes of which something can
         # be said.
@@ -51,7 +59,10 @@ def section(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]
         alone = [curve for curve in found if curve.load is None and curve.driver in able]
         compared = drawn(verdict.within(records[0], alone))
         if len(compared) > 1 and BASELINE in [curve.driver for curve in compared]:
-            views.append((f"Speed relative to TCP ({BASELINE})", charts.relative(compared)))
+            views.append(("Speed relative to TCP", charts.relative(compared)))
+            by_name = {curve.driver: curve for curve in compared}
+            if subject := by_name.get(headline.SUBJECT):
+                where = headline.open_text(headline.compared(subject, by_name[BASELINE], pattern))
     shown = drawn(found)
     for label, wanted, make in (
         (pattern.title, pattern.is_times, charts.times),
@@ -63,12 +74,16 @@ def section(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]
             continue
     if not views:
         return ""
-    notes = ["bands: 95 % intervals"]
-    if BASELINE in [curve.driver for curve in shown]:
-        notes.append(f"hollow dots: no significant difference from {BASELINE}")
     drivers = {curve.driver for curve in found}
     few = {curve.driver for curve in shown}
+    meanings = [f"<b>{name}</b>: {text}" for name, text in _MEANINGS.items() if name in few]
+    explained = f'<p class="note">{"; ".join(meanings)}.</p>' if meanings else ""
+    notes = ["Bands: 95 % intervals"]
+    if where:
+        notes.append(f"grey: {where}")
+    elif BASELINE in few:
+        notes.append(f"hollow dots: no significant difference from {BASELINE}")
     if len(few) < len(drivers):
         notes.append(f"drawn are {len(few)} of {len(drivers)} drivers (report --drivers LIST)")
     note = f'<p class="note">{escape("; ".join(notes))}.</p>'
-    return f'<section id="answer">{charts.switch("answer", views)}{note}</section>'
+    return f'<section id="answer">{explained}{charts.switch("answer", views)}{note}</section>'

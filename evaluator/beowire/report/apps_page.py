@@ -94,12 +94,12 @@ def _bars(record: AppsRecord) -> str:
                 interval = Interval(ratio.low or 0.0, ratio.high or 0.0) if known else None
                 rows.append(Row(f"{name}: {significant(ratio.value)} ×", (bar,), interval))
     if not rows:
-        return "<p>No way over TCP was measured to compare with.</p>"
-    axis = Axis("as fast as over TCP", lambda value: f"{value:g} ×", least=(0, 1.2), strong=1.0)
+        return "<p>Nothing was measured over TCP to compare with.</p>"
+    axis = Axis("speed relative to TCP", lambda value: f"{value:g} ×", least=(0, 1.2), strong=1.0)
     caption = (
-        "<figcaption>How many times as fast as over TCP of the same MPI: median of the rounds, and"
-        " its 95 % interval where there are enough rounds. Farther to the right is better;"
-        " a line that reaches the right end goes on beyond it."
+        "<figcaption>Speed relative to TCP of the same MPI: median of the rounds, and its 95 %"
+        " interval if there are enough rounds. Higher is better. A line that reaches the right end"
+        " continues beyond it."
         "</figcaption>"
     )
     return f"<figure>{drawing.rows('Speedup over TCP', axis, rows)}{caption}</figure>"

@@ -60,10 +60,16 @@ TIMES = Axis("time", lambda value: short(time_text(value)), base=10)
 RATES = Axis("throughput", lambda value: short(rate_text(value)), base=10)
 
 _RELATIVE = Axis(
-    f"speed relative to {BASELINE}", _times_text, base=10, least=(0.5, 2.0), strong=1.0
+    f"speed relative to {BASELINE}: above 1 is faster than TCP",
+    _times_text,
+    base=10,
+    least=(0.5, 2.0),
+    strong=1.0,
 )
 _PERCENTILES = Axis(
-    "messages that took no longer", lambda value: f"{100 - 100 / value:.6g} %", base=10
+    "share of messages that took at most this time",
+    lambda value: f"{100 - 100 / value:.6g} %",
+    base=10,
 )
 _COUNTS = Axis("messages sent per second", lambda value: short(count_rate_text(value)), base=10)
 
@@ -86,7 +92,8 @@ _Figure = Callable[[Curve, Cell], Summary | None]
 
 
 def relative(found: Sequence[Curve]) -> str:
-    """Each driver's speed divided by the baseline's, at each size that both have."""
+    """Each driver's speed divided by the baseline's, at each size that both have. Beowire's values
+    are written at the ticks, and sizes at which it does not differ from the baseline are grey."""
 
     def speed(curve: Curve, cell: Cell) -> Summary | None:
         base = _baseline(curve, found)
@@ -101,7 +108,8 @@ def relative(found: Sequence[Curve]) -> str:
         known = None if curve is base or low is None or high is None else (low, high)
         return _summary(value, known)
 
-    return _over_sizes(f"Speed relative to {BASELINE}", found, speed, _RELATIVE)
+    title = f"Speed relative to {BASELINE}"
+    return _over_sizes(title, found, speed, _RELATIVE, of=headline.SUBJECT)
 
 
 def times(found: Sequence[Curve], records: Sequence[Record]) -> str:
@@ -113,7 +121,7 @@ def times(found: Sequence[Curve], records: Sequence[Record]) -> str:
     known = [one.median for curve in found for cell in curve.cells if (one := cell.time)]
     least = min((one for one in known if one > 0), default=1.0)
     bounds = [
-        drawing.Curve("the wire alone", _WIRE_COLOUR, points, dashed=True, dotted=False)
+        drawing.Curve("lower bound of the link", _WIRE_COLOUR, points, dashed=True, dotted=False)
         for record in wire.different(records)
         if len(points := _wire_times(record, all_sizes(found), least)) > 1
     ]
@@ -124,7 +132,7 @@ def rates(found: Sequence[Curve], records: Sequence[Record]) -> str:
     """Throughputs, and what the wire carries."""
     axis = _titled(RATES, "throughput: higher is better")
     bounds = [
-        drawing.Curve("the wire’s limit", _WIRE_COLOUR, points, dashed=True, dotted=False)
+        drawing.Curve("limit of the link", _WIRE_COLOUR, points, dashed=True, dotted=False)
         for record in wire.different(records)
         if (points := _wire_rates(record, found))
     ]
@@ -221,14 +229,14 @@ def over_load(found: Sequence[Curve], size: int) -> str:
             )
             lines.append(line)
     across = Axis(
-        "what ran besides",
+        "load of the processors",
         lambda value: levels[round(value)],
         least=(0, len(levels) - 1),
         marks=tuple(range(len(levels))),
     )
     up = _titled(TIMES, found[0].kind.quantity) if is_times else RATES
     columns = [(float(at), "\n".join(said[level])) for at, level in enumerate(levels)]
-    return drawing.plot("Beside each load", across, up, lines, columns)
+    return drawing.plot("With each load", across, up, lines, columns)
 
 
 def over_rate(found: Sequence[Curve], size: int) -> str:
@@ -243,7 +251,7 @@ def over_rate(found: Sequence[Curve], size: int) -> str:
         )
         if len(points) > 1:
             lines.append(_line(curve, points))
-    up = _titled(TIMES, "time from when a message was due")
+    up = _titled(TIMES, "time from when the message was due")
     return drawing.plot("Over the rate of messages", _COUNTS, up, lines)
 
 
@@ -285,12 +293,12 @@ def explained(found: Sequence[Curve]) -> str:
                     Bar(name, _PART_COLOURS.get(name, "#bab0ac"), one.parts_ns[name])
                     for name in names
                 ]
-                rest = "own code, looking" if one.spins else "waiting"
+                rest = "own code, polling" if one.spins else "waiting"
                 parts.append(Bar(rest, _REST_COLOUR, max(0.0, one.rest_ns)))
                 said = f"{curve.label}, {size_text(cell.size)}: {time_text(one.half_rtt_ns)}"
                 bars.append(Row(said, tuple(parts)))
     axis = Axis("half a round trip, both ends together", lambda value: short(time_text(value)))
-    return drawing.rows("Where it goes", axis, bars)
+    return drawing.rows("Where the time goes", axis, bars)
 
 
 def _over_sizes(
@@ -301,10 +309,19 @@ def _over_sizes(
     bounds: Sequence[drawing.Curve] = (),
     *,
     compared: bool = True,
+    of: str = "",
 ) -> str:
-    """`compared`: what does not differ from the baseline in speed is hollow."""
-    sizes = telling_sizes(all_sizes(found), _MOST_SIZES)
+    """`compared`: what does not differ from the baseline in speed is hollow. `of`: the driver whose
+    values are written at the ticks, and whose hollow dots are in grey columns."""
+    every = all_sizes(found)
+    shown = {*telling_sizes(every, _MOST_SIZES)}
+    written = drawing.ticks(max(every[0], 1), every[-1], SIZES.base) if of else []
+    for curve in found:
+        if curve.driver == of:
+            shown |= _alike(curve, _baseline(curve, found)) | ({*every} & {*map(round, written)})
+    sizes = sorted(shown)
     said = {size: [size_text(size)] for size in sizes}
+    shaded: set[float] = set()
     lines = []
     for curve in found:
         alike = _alike(curve, _baseline(curve, found)) if compared else set()
@@ -314,12 +331,15 @@ def _over_sizes(
             if value is None or value.median <= 0:
                 continue
             low, high = value.ci95 or (None, None)
-            hollow = cell.size in alike
-            points.append(Point(max(cell.size, 1), value.median, low, high, hollow))
+            hollow, x = cell.size in alike, max(cell.size, 1)
+            label = up.text(value.median) if curve.driver == of and x in written else ""
+            points.append(Point(x, value.median, low, high, hollow, label))
+            if hollow and curve.driver == of:
+                shaded.add(x)
             said[cell.size].append(_value_text(curve, value, up, hollow=hollow))
         lines.append(_line(curve, tuple(points)))
     columns = [(float(max(size, 1)), "\n".join(said[size])) for size in sizes]
-    return drawing.plot(label, SIZES, up, [*lines, *bounds], columns)
+    return drawing.plot(label, SIZES, up, [*lines, *bounds], columns, shaded=shaded)
 
 
 def _value_text(curve: Curve, value: Summary, up: Axis, *, hollow: bool) -> str:

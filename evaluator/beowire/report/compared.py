@@ -12,8 +12,8 @@ from beowire.sheets import Sheet
 from beowire.units import rate_text, significant, size_text, time_text
 
 _NOTES = (
-    "Ratios are to the first record (95 % intervals, both at their worst); * where that tells them"
-    " apart. `beowire diff A B` judges two runs with several launches each.",
+    "Ratios are to the first record, with conservative 95 % intervals; * marks a significant"
+    " difference. `beowire diff A B` judges two runs with several launches each.",
 )
 
 

@@ -50,19 +50,24 @@ class At:
 
 def headline(record: Record, found: Sequence[Curve], pattern: Pattern) -> str:
     """The sentence, without a full stop, about the curves of one record, pattern and load; empty
-    if there are not two drivers to compare."""
+    if there are not two drivers to compare. If other programs disturbed the run, it says so."""
+    return ". But ".join(one for one in parts(record, found, pattern) if one)
+
+
+def parts(record: Record, found: Sequence[Curve], pattern: Pattern) -> tuple[str, str]:
+    """The sentence, and what disturbed the run."""
     shown = verdict.within(record, found)
     by_name = {curve.driver: curve for curve in shown}
     if SUBJECT in by_name:
         for base in (BASELINE, "tcp"):
             if base in by_name:
                 sizes = compared(by_name[SUBJECT], by_name[base], pattern)
-                return _disturbed(record, sentence(SUBJECT, base, sizes))
+                return _with_disturbance(record, sentence(SUBJECT, base, sizes))
     rows = advice.verdicts(shown, pattern, record.meta.drivers)
     if not rows:
-        return ""
+        return "", ""
     known = [f"{use} for {span}" for span, use, _, _ in rows if use][:_MOST_RANGES]
-    return _disturbed(record, f"Fastest: {'; '.join(known)}" if known else "")
+    return _with_disturbance(record, f"Fastest: {'; '.join(known)}" if known else "")
 
 
 def compared(subject: Curve, base: Curve, pattern: Pattern) -> list[At]:
@@ -88,11 +93,20 @@ def compared(subject: Curve, base: Curve, pattern: Pattern) -> list[At]:
     return found
 
 
-def _disturbed(record: Record, said: str) -> str:
+def open_text(sizes: Sequence[At]) -> str:
+    """Where the subject does not differ significantly from the baseline: `no significant difference
+    from tcp-spin at 256 KiB and from 1 MiB to 2 MiB`."""
+    runs = groupby(sizes, key=lambda one: one.outcome in (Outcome.ALIKE, Outcome.UNKNOWN))
+    places = [_place(list(run), 1, 2) for is_open, run in runs if is_open]
+    where = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) > 1 else "".join(places)
+    return f"no significant difference from {BASELINE} {where or 'at none of the sizes'}"
+
+
+def _with_disturbance(record: Record, said: str) -> tuple[str, str]:
     busy = marks.used_by_others(record)
     if not said:
-        return f"Inconclusive: {busy or f'there were too few rounds; {advice.REMEDY}'}"
-    return f"{said}. But {busy}: repeat this on an idle machine" if busy else said
+        return f"Inconclusive: {busy or f'there were too few rounds; {advice.REMEDY}'}", ""
+    return said, f"{busy}: repeat this on an idle machine" if busy else ""
 
 
 def sentence(subject: str, base: str, sizes: Sequence[At]) -> str:

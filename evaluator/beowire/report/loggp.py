@@ -21,10 +21,10 @@ from beowire.sheets import Sheet
 from beowire.units import interval_text, size_text, time_text
 
 _NOTE = (
-    "Of messages of {size}: o, what a message costs the slower end while it works besides (pattern"
-    " pipeline); g, from one message of a stream to the next, which is o where sending is the limit"
-    " (stream). L is what is left of half a round trip of no length, G the slope of long ones"
-    " (pingpong). 95 % intervals, all that they are made of at their worst."
+    "For messages of {size}. o: CPU time of a message at the slower end, which also computes"
+    " (pattern pipeline). g: time from one message of a stream to the next; it equals o if sending"
+    " is the limit (stream). L: half a round trip of an empty message, without o. G: time of each"
+    " byte of long messages (pingpong). The 95 % intervals are conservative."
 )
 
 

@@ -63,7 +63,7 @@ def loss_text(found: Sequence[Curve]) -> str:
     more = len(worst) - _MOST_NAMED
     if more > 0:
         named.append(f"{more} others")
-    return f"messages were lost, and rates are of what arrived: {', '.join(named)}"
+    return f"messages were lost; rates count those that arrived: {', '.join(named)}"
 
 
 def is_beyond_wire(record: Record, cell: Cell, curve: Curve) -> bool:
@@ -98,7 +98,7 @@ def beyond_text(record: Record, found: Sequence[Curve]) -> str:
         return ""
     more = len(out) - _MOST_NAMED
     named = ", ".join(out[:_MOST_NAMED]) + (f" and {more} others" if more > 0 else "")
-    return f"nothing is said of {named}, where a figure is beyond the wire"
+    return f"left out: {named}, where a figure exceeds the limit of the link"
 
 
 def of_wire(record: Record, cell: Cell, curve: Curve) -> float | None:
@@ -138,7 +138,7 @@ def _disturbance(link: Link, ends: Sequence[NodeEnd], end: End | None) -> tuple[
         used = _used_text(end, BUSY_SHARE * (cpus or _FEW_CPUS), f"{of} CPUs of this machine")
         if not used:
             return ()
-        return used, "expect wider intervals and longer tails than it has when it is idle"
+        return used, "expect wider intervals and longer tails than on an idle machine"
     busy = [
         f"{one.node} had a load of {significant(load, 2)} on {count} CPUs"
         for one in (ends if link.kind == "hosts" else ends[:1])
@@ -164,7 +164,7 @@ def _used_text(end: End, much: float, whose: str) -> str:
         )
     if used < much and share < _WHOLE_SHARE:
         return ""
-    return f"other programs used {significant(used, 2)}{whose} meanwhile"
+    return f"other programs used {significant(used, 2)}{whose} during the run"
 
 
 def _load(end: NodeEnd) -> float | None:

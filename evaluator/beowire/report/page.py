@@ -28,6 +28,10 @@ from beowire.report import (
 from beowire.report.curves import Curve, curves, record_labels
 from beowire.report.link import link_text
 from beowire.sheets import nodes_text, sheets
+from beowire.units import size_text
+
+#: Patterns that the first lines name, at most.
+_MOST_NAMED = 2
 
 
 def write_report(records: Sequence[Record], path: Path, *, named: bool = False) -> None:
@@ -75,7 +79,7 @@ def _details(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]
         f'{summary.table(records, pingpong)}<ul class="findings">{items}</ul>'
         f"{tables.drivers(records)}"
     )
-    yield _folded("summary", "Drivers side by side, and what was found", found)
+    yield _folded("summary", "Drivers side by side, and findings", found)
     for pattern in PATTERNS.values():
         if every := answer.drawn(by_pattern[pattern.name]):
             yield from _charts(pattern, every, records, first=pattern is first)
@@ -126,7 +130,7 @@ def _charts(
     if pattern is DEFAULT:
         wanted += [
             ("layers", "Layer tax", _LAYERS, _of_sizes("layers", found, charts.layer_tax)),
-            ("explained", "Where it goes", _EXPLAINED, lambda: charts.explained(found)),
+            ("explained", "Where the time goes", _EXPLAINED, lambda: charts.explained(found)),
         ]
     loaded = _of_sizes(f"{name}-load", found, charts.over_load)
     wanted.append((f"{name}-load", f"Over CPU load{of}", _LOADED, loaded))
@@ -146,32 +150,32 @@ def _of_sizes(
 
 
 _DISTRIBUTION = (
-    "The time that a share of the messages does not exceed: 50 % is the median. To the right are"
-    " the slow ones, down to the slowest but one. A flat line is a steady driver; a step is a cause"
-    " that hits so many messages (a timer, an interrupt, a wake-up)."
+    "The time that a share of the messages does not exceed; 50 % is the median. The slowest"
+    " messages are at the right. A flat line means a steady driver. A step has a cause that affects"
+    " that share of the messages, such as a timer, an interrupt or a wake-up."
 )
 _LAYERS = (
-    "What each driver adds to half a round trip of the one that it stands on: the difference of"
-    " their medians, with its 95 % interval. Less than nothing: it is faster than the driver that"
-    " it is said to stand on, since it takes another way there."
+    "What each driver adds to half a round trip of the driver that it is built on: the difference"
+    " of their medians, with its 95 % interval. If it is negative, the driver is faster because it"
+    " uses another path."
 )
 _EXPLAINED = (
-    "Where half a round trip goes, by samples of the processors of both ends (<code>beowire"
-    " explain</code>): while a message is on its way, one end works and the other waits."
+    "What half a round trip consists of, from samples of the processors of both ends"
+    " (<code>beowire explain</code>). While a message is on its way, one end works and the other"
+    " waits."
 )
 _LOADED = (
-    "What a driver does beside nothing, and beside each load that the nodes’ processors had"
-    " (<code>--load</code>), in turns in the same run; of times the band ends at the 99th"
-    " percentile."
+    "Each driver on idle processors and with each load on them (<code>--load</code>), in turns in"
+    " the same run. In charts of times the band ends at the 99th percentile."
 )
 _BOTH = (
-    "How long messages take, from when they were due, over how many are sent a second (the"
-    " network’s load) and what else the processors do (a line each: the processors’ load,"
-    " <code>--load</code>). The band ends at the 99th percentile."
+    "Time of a message from when it was due, against the number of messages sent per second. Each"
+    " load of the processors (<code>--load</code>) has its own line. The band ends at the 99th"
+    " percentile."
 )
 _CPU = (
-    "User and system time of the measuring processes per {each}. A driver that spins takes its"
-    " whole core, so its CPU time is its waiting time; time that the kernel spends in interrupts is"
+    "User and system time of the measuring processes per {each}. A driver that polls uses a whole"
+    " core, so its CPU time includes its waiting time. Time that the kernel spends in interrupts is"
     " not included."
 )
 
@@ -180,7 +184,7 @@ def _caption(pattern: Pattern, found: Sequence[Curve], records: Sequence[Record]
     """What has to be known of a pattern's chart, and what the wire's line in it is: sentences of
     HTML."""
     limits = (
-        f"The wire carries at most {text}." if (text := wire.wire_text(one)) else ""
+        f"The link carries at most {text}." if (text := wire.wire_text(one)) else ""
         for one in records
     )
     words = [summary.walk_text(found), *limits, *map(wire.burst_text, records)]
@@ -220,10 +224,13 @@ def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]
                 for span, use, why, cpu in rows
             )
             if rows:
-                heads = ("Sizes", "Use", "Why", "CPU time (both ends)")
+                cpu_of = f"CPU time {PATTERNS[name].an_each} (both ends)"
+                heads = ("Sizes", "Use", "Why", cpu_of)
                 level = "h3" if made else "h2"
                 out = verdict.left_out(record, beside)
-                note = f"{out[:1].upper()}{out[1:]}: the lab's shaper lets a burst pass."
+                note = (
+                    f"{out[:1].upper()}{out[1:]}, because the lab's rate limit lets a burst pass."
+                )
                 made.append(
                     f"<{level}>{escape(title)}</{level}>"
                     + tables.table(f"advice-{len(made)}", title, heads, body, "figures advice")
@@ -251,18 +258,32 @@ def _lede(records: Sequence[Record]) -> list[str]:
     for record, label in zip(records, record_labels(records), strict=True):
         meta = record.meta
         facts = [
+            _measured(record),
             nodes_text(record),
             link_text(meta),
             meta.started.strftime("%Y-%m-%d %H:%M UTC"),
             f"Beowire {meta.beowire}",
         ]
         if processor := _processor(record):
-            facts.insert(2, processor)
+            facts.insert(3, processor)
         if record.end is not None:
             facts.insert(-1, f"{record.end.elapsed_s:.0f} s")
         prefix = f"<b>{escape(label)}</b>: " if label else ""
-        lines.append(f"{prefix}{escape(' · '.join(facts))}")
+        lines.append(f"{prefix}{escape(' · '.join(fact for fact in facts if fact))}")
     return lines
+
+
+def _measured(record: Record) -> str:
+    """`Measured: a ping-pong and a stream of 8 B to 4 MiB`; empty: nothing."""
+    names = {one.pattern for one in record.results}
+    nouns = [pattern.noun for name, pattern in PATTERNS.items() if name in names]
+    sizes = [one.size for one in record.results]
+    if not nouns:
+        return ""
+    more = len(nouns) - _MOST_NAMED
+    named = " and ".join(nouns[:_MOST_NAMED]) + (f" and {more} other patterns" if more > 0 else "")
+    span = dict.fromkeys(size_text(end(sizes)) for end in (min, max))
+    return f"Measured: {named} of {' to '.join(span)}"
 
 
 def _processor(record: Record) -> str:

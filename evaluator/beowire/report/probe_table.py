@@ -25,7 +25,7 @@ def counted(records: Sequence[Record]) -> str:
     }
     shown = [info for info in infos.values() if info.name in known]
     if not shown:
-        return "<p>Nothing that this record names: an older version measured it.</p>"
+        return "<p>The record has no counts: an older version measured it.</p>"
     every = _every(records, shown)
     drivers = {result.driver for record in records for result in record.results}
     if len(drivers) > layers.FEW:
@@ -33,9 +33,9 @@ def counted(records: Sequence[Record]) -> str:
         every = f"{glance}<details><summary>More sizes</summary>{every}</details>"
     return (
         "<p>Each cell has the initiator, then the responder; a heading sorts by the first. Times"
-        " and numbers are of a message, of a ping-pong of a round trip, and means of all;"
-        " interrupts of a second, with how far the 95 % interval reaches (±? where there were too"
-        f" few rounds for one).</p>{every}{_meanings(shown)}{_absent(records)}"
+        " and counts are means per message, of a ping-pong per round trip. Interrupts are per"
+        " second, with the reach of the 95 % interval (±? if there were too few rounds)."
+        f"</p>{every}{_meanings(shown)}{_absent(records)}"
     )
 
 
@@ -62,8 +62,12 @@ def _every(records: Sequence[Record], shown: Sequence[ProbeInfo]) -> str:
         *(["Beside"] if loaded else []),
         "Size",
         *(_heading(info) for info in shown),
-        "Throughput to a second of system time <small>MB</small>",
-        *(["CPU time: accounted, soaker <small>µs</small>"] if with_methods else []),
+        "Throughput per second of system time <small>MB</small>",
+        *(
+            ["CPU time: kernel's accounts, low-priority program <small>µs</small>"]
+            if with_methods
+            else []
+        ),
     ]
     rows = []
     for label, result in measured:
@@ -174,7 +178,7 @@ def _methods(result: Result) -> str:
 def _meanings(shown: Sequence[ProbeInfo]) -> str:
     items = "".join(
         f"<dt>{_heading(info)}</dt><dd>{escape(info.summary)}: {escape(info.how)}"
-        f"{'; in rounds of its own' if info.disturbs else ''}</dd>"
+        f"{'; in separate rounds' if info.disturbs else ''}</dd>"
         for info in shown
     )
     return f'<dl class="drivers">{items}</dl>'

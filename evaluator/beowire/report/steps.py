@@ -120,12 +120,12 @@ def shape(curves: Sequence[Curve]) -> list[Sheet]:
             rows.append([curve.label, *_row(found)])
     if not rows:
         return []
-    heads = ["driver", "a message of no length", "steps", "each byte more of a long one"]
+    heads = ["driver", "an empty message", "steps", "each further byte of a long message"]
     notes = [
-        "Half a round trip over the size, as straight pieces: where the first begins (L + 2o of"
-        " LogGP), where a piece does not continue the one before, and the slope of the last (G)."
+        "Half a round trip against the size, as straight lines: where the first begins (L + 2o of"
+        " LogGP), where lines do not meet, and the slope of the last (G)."
     ]
-    return [Sheet("What half a round trip is made of, by size", heads, rows, notes)]
+    return [Sheet("Half a round trip as straight lines", heads, rows, notes)]
 
 
 def _row(found: Sequence[Piece]) -> list[str]:

@@ -87,9 +87,9 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         *([] if of_size else ["Smallest message"]),
         f"Half round trip{of_size}",
         f"÷ {BASELINE}",
-        "÷ what is below",
+        "÷ the layer below",
         f"Throughput at {size_text(common)}" if common else "Best throughput",
-        *(["Of the wire"] if with_wire else []),
+        *(["Share of the link"] if with_wire else []),
         "CPU per round trip",
     ]
     body = "".join(
@@ -101,10 +101,10 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
     )
     label = "The drivers side by side"
     return tables.table("side-by-side", label, heads, body, "figures summary cards") + (
-        '<p class="note">Ratios are of half round trips at the same size in the'
-        " same record: below 1 is faster. What is below is the driver that does what this one"
-        " stands on. Small print: 95 % intervals; ±? where there were too few rounds for one. CPU:"
-        " user and system time of the initiator + the responder.</p>"
+        '<p class="note">Ratios are of half round trips at the same size in the same record; below'
+        " 1 is faster. The layer below is the driver that this one is built on. In small print:"
+        " 95 % intervals, or ±? if there were too few rounds. CPU: user and system time of the"
+        " initiator + the responder.</p>"
     )
 
 
@@ -193,7 +193,7 @@ def _latency_sentences(contenders: list[Curve], pingpong: Sequence[Curve]) -> li
         names = ", ".join(_name(curve) for curve in close[:_MOST_NAMED])
         if len(close) > _MOST_NAMED:
             names += f" and {len(close) - _MOST_NAMED} others"
-        text += f" Its interval overlaps that of {names}: this run cannot tell them apart."
+        text += f" There is no significant difference from {names}: the intervals overlap."
     return [text]
 
 
@@ -203,14 +203,14 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
     best = max(contenders, key=lambda curve: _sure_rate(best_rate(curve, record)))
     cell = best_rate(best, record)
     rate = cell.rate_bytes_per_s
-    highest = "throughput that is sure" if rate.ci95 else "median throughput"
+    highest = "throughput, by the lower end of its interval," if rate.ci95 else "median throughput"
     text = (
         f"The highest {highest} is {_with_interval(rate, rate_text)}, over"
         f" {_name(best)} with messages of {size_text(cell.size)}"
     )
     if record.meta.wire is not None:
         limit = record.meta.wire.payload_bytes_per_s
-        text += f": {rate.median / limit:.0%} of what the wire can carry ({rate_text(limit)})"
+        text += f": {rate.median / limit:.0%} of what the link can carry ({rate_text(limit)})"
         if rate.median > limit and (reason := burst_text(record)):
             return [f"{text}. {reason}"]
     return [text + "."]
@@ -220,7 +220,7 @@ def _loss_sentences(records: Sequence[Record]) -> list[str]:
     """Who lost messages in which pattern: a figure of what arrived looks as good as any."""
     lossy = {one.pattern for record in records for one in record.results if one.lost}
     return [
-        f"<b>Lost</b>: in {escape(pattern.noun)}, {escape(text)}. Reliable drivers send again."
+        f"<b>Lost</b>: in {escape(pattern.noun)}, {escape(text)}. Reliable drivers retransmit."
         for name, pattern in PATTERNS.items()
         if name in lossy and (text := marks.loss_text(curves(records, name)))
     ]
@@ -248,8 +248,8 @@ def _load_sentence(load: str, pingpong: Sequence[Curve]) -> str:
     if not losses:
         return ""
     return (
-        f"Beside {escape(described(load))}, half a round trip of the smallest message takes, to"
-        f" that without: {', '.join(losses)}."
+        f"With {escape(described(load))}, half a round trip of the smallest message takes, compared"
+        f" with an idle machine: {', '.join(losses)}."
     )
 
 
@@ -260,8 +260,9 @@ def _method_sentences(record: Record) -> list[str]:
         return []
     differ = sum(one.differ for one in both)
     return [
-        f"CPU time was seen in two ways, by the kernel's accounts and by a soaker of the lowest"
-        f" priority, in {len(both)} cells: they differ by more than 5 % in {differ} of them."
+        f"CPU time was measured in two ways in {len(both)} cells, by the kernel's accounts and by a"
+        " program of the lowest priority that uses what is left. They differ by more than 5 % in"
+        f" {differ} cells."
     ]
 
 
@@ -279,8 +280,8 @@ def schedule_text(record: Record) -> str:
     if not isinstance(sizes, list) or len(sizes) >= whole:
         return ""
     return (
-        f"{len(sizes)} of the {whole} sizes of the schedule were measured, so that each has time"
-        f" enough: --time {math.ceil(seconds)} measures all."
+        f"{len(sizes)} of the {whole} sizes of the schedule were measured, because the time was"
+        f" short: --time {math.ceil(seconds)} measures all."
     )
 
 
@@ -298,12 +299,12 @@ def walk_text(found: Sequence[Curve]) -> str:
     least, cache = min(walks)
     text = f"Messages walked through {size_text(least)} of memory at each end"
     if not cache:
-        return f"{text}; how large the last-level cache is, the kernel does not say."
+        return f"{text}; the kernel does not say how large the last-level cache is."
     if least >= 2 * cache:
         return f"{text}, twice the last-level cache ({size_text(cache)}) or more."
     return (
-        f"{text}: less than twice the last-level cache ({size_text(cache)}), for want of memory, so"
-        " a part of it may have been in the cache."
+        f"{text}: less than twice the last-level cache ({size_text(cache)}), because memory was"
+        " short, so part of it may have been in the cache."
     )
 
 
@@ -319,10 +320,10 @@ def _precision_sentence(results: Sequence[Result]) -> str:
     precise = sum(result.stopped_by == "precise" for result in results)
     whole = sum(result.status == "ok" for result in results)
     return (
-        f"{len(results)} cells (driver × pattern × size × launch) were measured; the 95 % interval"
-        f" stays within {WIDE:.0%} of the median in {near} of them, and {precise} met the goal"
-        f" ({PRECISE_MEDIAN:.0%}, and {PRECISE_P99:.0%} for p99) before their time was over."
-        + ("" if whole == len(results) else f" {len(results) - whole} are not whole.")
+        f"{len(results)} cells (driver × pattern × size × launch) were measured. In {near} of them"
+        f" the 95 % interval is within {WIDE:.0%} of the median, and {precise} met the goal"
+        f" ({PRECISE_MEDIAN:.0%}, and {PRECISE_P99:.0%} for p99) in time."
+        + ("" if whole == len(results) else f" {len(results) - whole} are incomplete.")
         + (" A longer run would be more precise." if near < 0.9 * len(results) else "")
     )
 

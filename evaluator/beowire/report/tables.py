@@ -128,7 +128,7 @@ def some(records: Sequence[Record]) -> tuple[list[tuple[str, Result]], str]:
     shown = [(label, result) for label, result in every if result.size in kept]
     return shown, (
         f"<p>{len(shown)} of {len(every)} rows, at {len(kept)} of {len(sizes)} sizes:"
-        " <code>beowire report RECORD --csv FILE</code> writes all.</p>"
+        " <code>beowire report RECORD --csv FILE</code> writes all of them.</p>"
     )
 
 
@@ -162,9 +162,9 @@ def results(records: Sequence[Record]) -> str:
 
 
 _RESULTS = (
-    "<p>Click a heading to sort. Rows in which messages were lost are shaded: their rates are of"
-    " what arrived. Percentiles that too few messages support are left out (–). CPU times are user"
-    " and system time per round trip, or per message of a stream.</p>"
+    "<p>Click a heading to sort. Rows in which messages were lost are shaded; their rates count"
+    " only messages that arrived. Percentiles of too few messages are left out (–). CPU times are"
+    " user and system time per round trip, or per message of a stream.</p>"
 )
 
 
@@ -183,7 +183,7 @@ def skipped(records: Sequence[Record]) -> str:
             sizes = found.setdefault((name, pattern or "", reason), [])
             sizes += [size] if size is not None else []
     if not found:
-        return "<p>Nothing: all that was asked for was measured.</p>"
+        return "<p>Everything was measured.</p>"
     rows = [
         f'<tr><th scope="row">{escape(name)}</th>'
         f"<td>{escape(_what(pattern, sizes))}</td><td>{escape(reason)}</td></tr>"
@@ -233,7 +233,7 @@ def ends_table(ends: Sequence[NodeEnd]) -> str:
         f'<th scope="col">{role}: {escape(end.node)}</th>'
         for role, end in zip(("initiator", "responder"), ends, strict=True)
     )
-    rest = f"<p>Not known at either end: {escape(', '.join(unknown))}.</p>" if unknown else ""
+    rest = f"<p>Unknown at both ends: {escape(', '.join(unknown))}.</p>" if unknown else ""
     return (
         f"<p>{len(different)} of {len(known)} rows differ (marked ≠).</p>"
         '<div class="scroll tall" tabindex="0" role="region" aria-label="Environment">'
@@ -255,7 +255,7 @@ def sheet(name: str, one: Sheet) -> str:
     )
     notes = list(one.notes)
     if len(one.rows) > MOST_ROWS:
-        notes.append(f"{MOST_ROWS} of {len(one.rows)} rows: the record has all.")
+        notes.append(f"{MOST_ROWS} of {len(one.rows)} rows are shown. The record has all.")
     made = table(name, one.title, [*map(escape, one.heads)], rows, "figures cards")
     return made + "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
 

@@ -67,7 +67,11 @@ def costs_text(record: Record, width: int) -> str:
         at = f" at {place}" if (place := where(record, one)) else ""
         finding = Finding(one.check + at, State(one.state), one.text, one.costs, one.do)
         lines += lines_of([finding], width)
-    return "\n".join(["What of the nodes costs time, and what to type", *lines]) if lines else ""
+    return (
+        "\n".join(["Settings of the nodes that cost time, and what to type", *lines])
+        if lines
+        else ""
+    )
 
 
 def costly(record: Record) -> list[Found]:
@@ -138,7 +142,7 @@ def _difference(a: Summary, b: Summary, told: str) -> str:
     assert a.ci95 is not None and b.ci95 is not None
     low, high = b.ci95[0] - a.ci95[1], b.ci95[1] - a.ci95[0]
     if low <= 0 <= high:
-        return f"makes no difference to {told} that these runs could tell"
+        return f"makes no significant difference to {told}"
     added = b.median - a.median
     near, far = (time_text(one) for one in sorted((abs(low), abs(high))))
     reach = f"{interval_text(near, far)}, {abs(added) / a.median:.0%}"

@@ -54,6 +54,6 @@ def burst_text(record: Record) -> str:
     if record.meta.wire is None or not burst_bytes:
         return ""
     return (
-        f"The lab's shaper lets {burst_bytes / 1e3:.3g} kB pass at once after each pause, so a"
-        " ping-pong of messages up to about that size can be faster than this wire."
+        f"The lab's rate limit lets {burst_bytes / 1e3:.3g} kB pass at once after each pause, so a"
+        " ping-pong of messages up to about that size can be faster than this link."
     )

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from beowire import advice
 from beowire.patterns import PATTERNS
 from beowire.record import DriverInfo, Summary
-from beowire.report.curves import Cell, Curve
+from beowire.report.curves import Cell, Curve, curves
 from beowire.units import size_text
+from unit.evaluator import synthetic_record
 
 #: Of a driver at a size: its figure, and how far its interval reaches; no reach: it has none.
 Figure = tuple[float, float | None]
@@ -180,6 +181,16 @@ def test_names_text__all_that_are_ahead_somewhere_are_shown() -> None:
     assert sizes == 6
     flat = {name: [(1.0, 0.1)] for name in "abcdef"}
     assert _said(flat) == [("a or b or c or d or 2 others (no significant difference)", 1)]
+
+
+def test_verdicts__cpu_time__is_beside_that_of_the_next_and_of_tcp() -> None:
+    names = ("beowire", "fi-tcp", "tcp-spin")
+    record = synthetic_record.held(synthetic_record.lines(names, patterns=("pingpong",)))
+    found = curves([record], "pingpong")
+    for _, use, _, cpu in advice.verdicts(found, PINGPONG, record.meta.drivers):
+        times = dict(one.split(" ", 1) for one in cpu.split(", "))
+        assert next(iter(times)) == use.split(" ")[0] and "tcp-spin" in times
+        assert len(times) >= 2
 
 
 def test_text__of_ranges__has_their_sizes() -> None:

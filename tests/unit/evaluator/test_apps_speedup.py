@@ -150,5 +150,5 @@ def test_render__others_on_the_processors() -> None:
     base = timed()
     busy = AppsRecord(base.path, base.meta, base.launches, end=end)
     text = " ".join(speedup.render(busy, WORDS, 100).split())
-    assert "note: other programs used 1.5 CPUs of this machine meanwhile" in text
+    assert "note: other programs used 1.5 CPUs of this machine during the run" in text
     assert any("other programs" in str(one) for one in speedup.as_data(busy, WORDS)["warnings"])  # type: ignore[attr-defined]

@@ -81,6 +81,17 @@ def test_plot__names_at_the_ends_do_not_cover_one_another() -> None:
     assert all(b - a >= 100 * 14.9 / height for a, b in pairwise(places))
 
 
+def test_plot__a_label_is_above_the_line_that_stands_out_or_below_it() -> None:
+    points = (Point(1, 20, label="20 ns"), Point(1024, 5, label="5 ns"))
+    up = Axis("time", lambda value: f"{value:g} ns", base=10, strong=10)
+    html = drawing.plot(
+        "T", ACROSS, up, [Curve("a", "#0", points)], [(1, ""), (1024, "")], shaded=[1]
+    )
+    labels = re.findall(r'class="value"[^>]* dy="(-?\d+)"[^>]*>([^<]*)<', html)
+    assert [(int(dy) < 0, text) for dy, text in labels] == [(True, "20 ns"), (False, "5 ns")]
+    assert re.findall(r'class="(over[^"]*)"', html) == ["over open", "over"]
+
+
 def test_plot__columns__say_their_values_as_text() -> None:
     said = [(1.0, "1 B\na < b: 10"), (1024.0, "1024 B")]
     html = drawing.plot("T", ACROSS, UP, [STEEP], said)
@@ -131,7 +142,8 @@ def test_bars__nothing_to_draw() -> None:
     ("low", "high", "base", "found"),
     [
         (1, 16, 2, [1, 2, 4, 8, 16]),
-        (1, 4 << 20, 2, [1, 8, 64, 512, 4096, 32768, 262144, 2097152]),
+        (1, 4 << 20, 2, [1, 16, 256, 4096, 65536, 1 << 20]),
+        (8, 4 << 20, 2, [16, 256, 4096, 65536, 1 << 20]),
         (12, 90_000, 10, [100, 1000, 10_000]),
         (3, 25, 10, [5, 10, 20]),
         (0, 7.2, None, [0, 2, 4, 6]),

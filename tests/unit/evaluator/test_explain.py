@@ -255,7 +255,7 @@ def test_render__layers_and_parts() -> None:
     row = next(line for line in text.splitlines() if line.startswith("beowire  "))
     assert row.split()[1:5] == ["2.00", "µs", "+500", "ns"]
     assert row.endswith("packet")
-    assert "  own code, looking   1.00 µs    50%" in text
+    assert "  own code, polling   1.00 µs    50%" in text
     assert "It adds up: by 20000 samples, and as idle, 100% of the processors' time" in text
 
 

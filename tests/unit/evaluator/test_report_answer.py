@@ -31,7 +31,7 @@ def views(section: str) -> list[str]:
 def test_section__has_a_view_of_each_quantity() -> None:
     said, section = chosen(made("beowire", "tcp-spin", "tcp", "memcpy", "packet"))
     assert said.endswith("times as fast as TCP (tcp-spin).")
-    assert views(section) == ["Speed relative to TCP (tcp-spin)", "Half round trip", "Throughput"]
+    assert views(section) == ["Speed relative to TCP", "Half round trip", "Throughput"]
     drawn = re.findall(r"<figure>(.*?)</figure>", section, re.DOTALL)
     for one in drawn:  # well formed
         ElementTree.fromstring(f"<figure>{one}</figure>")
@@ -51,6 +51,14 @@ def test_section__values_are_those_of_the_record() -> None:
     at_8 = re.findall(r"<title>8 B\n(.*?)</title>", section, re.DOTALL)[0]
     (said,) = re.findall(r"beowire: ([\d.]+) ×", at_8)
     assert float(said) == round(halves["tcp-spin"] / halves["beowire"], 1)
+
+
+def test_section__explains_tcp_and_says_where_nothing_differs() -> None:
+    record = made("beowire", "tcp-spin", "tcp")
+    _, section = chosen(record)
+    assert "<b>tcp-spin</b>: TCP with busy polling" in section and "fi-tcp" not in section
+    assert "grey: no significant difference from tcp-spin at none of the sizes" in section
+    assert re.findall(r'class="value"[^>]*>([^<]*)<', section)
 
 
 def test_section__several_records__times_and_rates_of_all() -> None:

@@ -49,15 +49,17 @@ def test_times__each_value_and_interval_is_the_records(measured: Record) -> None
 
 def test_times__bounds_are_named_and_dashed_and_the_wire_is_one(measured: Record) -> None:
     html = charts.times(curves([measured], "pingpong"), [measured])
-    assert {"packet (floor)", "memcpy (memory)", "the wire alone", "beowire"} <= set(names(html))
+    assert {"packet (floor)", "memcpy (memory)", "lower bound of the link", "beowire"} <= set(
+        names(html)
+    )
     assert html.count("stroke-dasharray") == 3
     bare = replace(measured, meta=measured.meta.model_copy(update={"wire": None}))
-    assert "the wire" not in charts.times(curves([bare], "pingpong"), [bare])
+    assert "lower bound" not in charts.times(curves([bare], "pingpong"), [bare])
 
 
 def test_rates__the_wires_limit_is_drawn_once_for_equal_wires(measured: Record) -> None:
     html = charts.rates(curves([measured], "stream"), [measured, measured])
-    assert names(html).count("the wire’s limit") == 1
+    assert names(html).count("limit of the link") == 1
 
 
 def test_two_records__the_second_is_dashed_in_the_same_colour(measured: Record) -> None:
@@ -163,7 +165,7 @@ def _explained(**changes: object) -> Explained:
 def test_explained__parts_and_rest_are_the_half_round_trip() -> None:
     html = charts.explained([only(result(8, explained=_explained()))])
     assert "tcp, 8 B: 4.00 µs" in html
-    assert said(html) == [["copy: 1 µs"], ["protocol: 2 µs"], ["own code, looking: 1 µs"]]
+    assert said(html) == [["copy: 1 µs"], ["protocol: 2 µs"], ["own code, polling: 1 µs"]]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from beowire import terminal
 from beowire.patterns import PATTERNS
 from beowire.record import Record, Summary, read_record
 from beowire.report.curves import curves
-from beowire.report.headline import At, Outcome, headline, sentence
+from beowire.report.headline import At, Outcome, headline, open_text, sentence
 from unit.evaluator import synthetic_record
 
 FASTER, SLOWER, ALIKE, UNKNOWN = Outcome.FASTER, Outcome.SLOWER, Outcome.ALIKE, Outcome.UNKNOWN
@@ -87,6 +87,15 @@ def test_sentence(sizes: list[tuple[int, Outcome, float]], text: str) -> None:
     found = sentence("beowire", "tcp-spin", [At(*one) for one in sizes])
     # A single range "up to" a size begins at the smallest.
     assert found.replace("Up to 8 B", "At 8 B") == text
+
+
+def test_open_text__names_all_sizes_without_a_difference() -> None:
+    outcomes = (FASTER, ALIKE, FASTER, UNKNOWN, ALIKE, SLOWER)
+    sizes = [At(8 << at, one, 1.0) for at, one in enumerate(outcomes)]
+    assert open_text(sizes) == (
+        "no significant difference from tcp-spin at 16 B and from 64 B to 128 B"
+    )
+    assert open_text(sizes[:1]).endswith("at none of the sizes")
 
 
 def test_headline__compares_beowire_with_tcp(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_sheets__of_all_patterns__names_the_size() -> None:
     (sheet,) = sheets(measured(PROTOCOLS["the wire is the limit"]))
     assert sheet.rows[0][0] == "tcp"
     assert sheet.rows[0][4] == "0.8 ns"
-    assert sheet.notes[0].startswith("Of messages of 8 B: o, ")
+    assert sheet.notes[0].startswith("For messages of 8 B. o: ")
 
 
 def test_known__ends_at_their_worst__and_never_less_than_nothing() -> None:

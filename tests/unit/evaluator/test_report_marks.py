@@ -37,7 +37,7 @@ def test_loss__is_marked_in_the_table_and_warned_of_in_the_findings(tmp_path: Pa
     marked = [line for line in shown.splitlines() if "!" in line]
     assert any(line.split()[:2] == ["64", "KiB"] for line in marked)
     assert (
-        "! messages were lost, and rates are of what arrived: udp up to 67 % (at 64 KiB)" in shown
+        "! messages were lost; rates count those that arrived: udp up to 67 % (at 64 KiB)" in shown
     )
     assert not any(line.split()[:2] == ["1", "KiB"] for line in marked)
     sentences = summary.sentences([found], curves([found], "pingpong"))
@@ -74,7 +74,7 @@ def test_wire__what_is_faster_is_no_figure(tmp_path: Path) -> None:
     shown = terminal.render(bursting, width=160, colour=False)
     rows = [line for line in shown.splitlines() if line.split()[:2] == ["64", "KiB"]]
     assert "^" in rows[0] and "^" in rows[1]
-    assert "^ no figure of the wire: The lab's shaper lets 50 kB pass at once" in shown
+    assert "^ no figure of the wire: The lab's rate limit lets 50 kB pass at once" in shown
     best = summary.best_rate(curves([bursting], "pingpong")[0], bursting)
     assert best.rate_bytes_per_s.median < 1.01 * wire.payload_bytes_per_s
 
@@ -131,7 +131,7 @@ def test_busy__a_burst__is_named_with_its_length(tmp_path: Path) -> None:
     assert busy(found, 0.05, elapsed_s=60.0, busy_s=4.0, busy_cpus=0.4) == ""
     assert busy(found, 0.05, elapsed_s=60.0, busy_s=0.0, busy_cpus=0.0) == ""
     said = busy(found, 1.2, elapsed_s=60.0, busy_s=59.0, busy_cpus=1.25)
-    assert said.startswith("other programs used 1.2 of 2 CPUs of this machine meanwhile")
+    assert said.startswith("other programs used 1.2 of 2 CPUs of this machine during the run")
     said = busy(found, 0.18, elapsed_s=60.0, busy_s=50.0, busy_cpus=0.21)
     assert said.startswith("other programs used 0.18 of 2 CPUs")
     # One that is much in the mean, too, has its length still.
@@ -145,6 +145,6 @@ def test_busy__is_said_in_table_and_findings(tmp_path: Path) -> None:
     assert found.end is not None
     found = replace(found, end=found.end.model_copy(update={"other_cpus": 1.9}))
     shown = terminal.render(found, width=80, colour=False)
-    assert "note: other programs used 1.9 CPUs of this machine meanwhile" in shown
+    assert "note: other programs used 1.9 CPUs of this machine during the run" in shown
     sentences = " ".join(summary.sentences([found], curves([found], "pingpong")))
     assert "<b>The machine was busy</b>: other programs used 1.9 CPUs" in sentences

@@ -236,7 +236,7 @@ def test_render__no_record__is_a_mistake() -> None:
 
 def test_render__probes__say_where_two_ways_differ(record: Record) -> None:
     html = render([synthetic_record.with_probes(record, differ=True)])
-    assert "they differ by more than 5 % in" in " ".join(parse(html).words)
+    assert "They differ by more than 5 % in" in " ".join(parse(html).words)
 
 
 def test_render__idle_and_loaded__have_a_curve_each(record: Record) -> None:
@@ -244,7 +244,7 @@ def test_render__idle_and_loaded__have_a_curve_each(record: Record) -> None:
     words = " ".join(parse(html).words)
     assert "pingpong-load" in sections(html)
     assert "— </tspan>tcp-spin<" in html and "-- </tspan>tcp-spin +duty:30<" in html
-    assert "Beside 30 % of every CPU computing, half a round trip" in words
+    assert "With 30 % of every CPU computing, half a round trip" in words
     assert "3.00 times as long (p99 3.00 times)" in words
     assert "duty:30" in words
 

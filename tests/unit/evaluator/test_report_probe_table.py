@@ -34,7 +34,7 @@ def test_counted__says_where_two_ways_differ(record: Record) -> None:
 def test_counted__what_each_is_and_what_could_not_be(record: Record) -> None:
     html = probe_table.counted([synthetic_record.with_probes(record)])
     assert "<dd>the interrupts: by heart</dd>" in html
-    assert "<dd>the taken_ns: by heart; in rounds of its own</dd>" in html
+    assert "<dd>the taken_ns: by heart; in separate rounds</dd>" in html
     assert "cycles (node0): no such counter" in html
     assert "cycles (node1): &lt;i&gt;not allowed&lt;/i&gt;" in html
 

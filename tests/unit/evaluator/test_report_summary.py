@@ -44,8 +44,8 @@ def test_sentences__fastest__is_compared_with_baseline_and_floor() -> None:
         " (1.49–1.51 µs), 0.375 times tcp-spin (4.00 µs) and 1.50 times packet (1.00 µs)."
     )
     assert throughput == (
-        "The highest throughput that is sure is 1.05 GB/s (1.04–1.06 GB/s), over beowire with"
-        " messages of 1 MiB: 87% of what the wire can carry (1.20 GB/s)."
+        "The highest throughput, by the lower end of its interval, is 1.05 GB/s (1.04–1.06 GB/s),"
+        " over beowire with messages of 1 MiB: 87% of what the link can carry (1.20 GB/s)."
     )
     assert count.startswith("4 cells")
 
@@ -55,12 +55,17 @@ def test_sentences__faster_than_the_wire__says_why() -> None:
     link = found.meta.link.model_copy(update={"burst_bytes": 50_000})
     meta = found.meta.model_copy(update={"link": link})
     throughput = texts(Record(found.path, meta, found.results, [], None))[0]
-    assert "167% of what the wire can carry (1.20 GB/s). The lab's shaper lets 50 kB" in throughput
+    assert (
+        "167% of what the link can carry (1.20 GB/s). The lab's rate limit lets 50 kB" in throughput
+    )
 
 
 def test_sentences__intervals_overlap__says_that_it_cannot_tell() -> None:
     lines = [*three(), result(8, summary(1505, 1480, 1530), driver="udp")]
-    assert "overlaps that of udp: this run cannot tell them apart" in texts(record(*lines))[0]
+    assert (
+        "There is no significant difference from udp: the intervals overlap"
+        in texts(record(*lines))[0]
+    )
 
 
 def test_sentences__intervals_apart__claims_no_tie() -> None:
@@ -74,7 +79,7 @@ def test_sentences__bounds_alone__win_nothing() -> None:
 
 def test_sentences__cells_not_whole__are_counted() -> None:
     lines = [*three(), result(64, status="peer died", stopped_by="error")]
-    assert "1 are not whole." in texts(record(*lines))[-1]
+    assert "1 are incomplete." in texts(record(*lines))[-1]
 
 
 def test_sentences__precision__is_counted_as_shown_and_as_aimed_at() -> None:
@@ -84,9 +89,9 @@ def test_sentences__precision__is_counted_as_shown_and_as_aimed_at() -> None:
         result(10, summary(1000, 900, 1100), stopped_by="time"),
     ]
     assert texts(record(*lines))[-1] == (
-        "3 cells (driver × pattern × size × launch) were measured; the 95 % interval stays within"
-        " 5% of the median in 2 of them, and 1 met the goal (1%, and 5% for p99) before their time"
-        " was over. A longer run would be more precise."
+        "3 cells (driver × pattern × size × launch) were measured. In 2 of them the 95 % interval"
+        " is within 5% of the median, and 1 met the goal (1%, and 5% for p99) in time. A longer run"
+        " would be more precise."
     )
 
 
@@ -99,7 +104,7 @@ def test_schedule_text__sizes_left_out__says_how_long_all_takes() -> None:
     found = record(result(8))
     found.meta.options.update({"sizes": [8], "schedule_sizes": 3, "schedule_s": 197.2})
     assert schedule_text(found) == (
-        "1 of the 3 sizes of the schedule were measured, so that each has time enough: --time 198"
+        "1 of the 3 sizes of the schedule were measured, because the time was short: --time 198"
         " measures all."
     )
     assert schedule_text(found) in sentences([found], [])
@@ -157,7 +162,7 @@ def test_ratio__an_interval_unknown__has_no_reach() -> None:
     [
         (64 << 20, 32 << 20, "64 MiB of memory at each end, twice the last-level cache (32 MiB)"),
         (64 << 20, 33 << 20, "64 MiB of memory at each end: less than twice the last-level cache"),
-        (64 << 20, 0, "how large the last-level cache is, the kernel does not say."),
+        (64 << 20, 0, "the kernel does not say how large the last-level cache is."),
         (None, None, ""),
     ],
 )

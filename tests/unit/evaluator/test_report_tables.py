@@ -57,7 +57,7 @@ def test_skipped__many_sizes_for_one_reason__are_one_row() -> None:
 
 
 def test_skipped__nothing__says_so() -> None:
-    assert "all that was asked for was measured" in tables.skipped([record(result())])
+    assert "Everything was measured" in tables.skipped([record(result())])
 
 
 def test_environments__rows_that_differ__are_marked_and_counted() -> None:
@@ -70,7 +70,7 @@ def test_environments__rows_that_differ__are_marked_and_counted() -> None:
     marked = re.findall(r'class=differs><th scope="row">(\w+) ', html)
     assert marked == ["node", "kernel", "offload"]
     assert "3 of 4 rows differ" in html
-    assert "Not known at either end: address, interface, pinned to CPU." in html
+    assert "Unknown at both ends: address, interface, pinned to CPU." in html
     assert "<td>yes</td><td>–</td>" in html
 
 

@@ -60,11 +60,11 @@ def test_uses__where_one_is_beyond_the_wire__nothing_is_said_of_that_size() -> N
     html = page.render([bursting])
     row = '<th scope="row">8 B</th><td>beowire</td><td>2.7 times as fast as tcp; 1.50 µs</td>'
     assert row in html and '<th scope="row">64 KiB</th>' not in html
-    assert "Nothing is said of 64 KiB, where a figure is beyond the wire" in html
+    assert "Left out: 64 KiB, where a figure exceeds the limit of the link" in html
     shown = terminal.render(bursting, width=120, colour=False)
     advice = shown[shown.index("What to use") :]
     assert "64 KiB " not in advice.split("^")[0]
-    assert "^ nothing is said of 64 KiB, where a figure is beyond the wire" in advice
+    assert "^ left out: 64 KiB, where a figure exceeds the limit of the link" in advice
 
 
 def test_costs__each_with_what_to_type__and_those_that_are_fine_not() -> None:
@@ -79,12 +79,12 @@ def test_costs__each_with_what_to_type__and_those_that_are_fine_not() -> None:
 def test_costs__in_the_terminal__as_doctor_shows_them() -> None:
     found = with_findings(usable(*both(4, 3)), COALESCING, FINE)
     shown = terminal.render(found, width=90, colour=False)
-    part = shown[shown.index("What of the nodes costs time, and what to type") :]
+    part = shown[shown.index("Settings of the nodes that cost time, and what to type") :]
     assert "slower   coalescing: interrupts wait 50 µs for more frames" in part
     assert "\n             ethtool -C enp1s0 adaptive-rx off rx-usecs 5" in part
     assert "clock" not in part
     nothing = terminal.render(with_findings(usable(*both(4, 3)), FINE), width=90, colour=False)
-    assert "What of the nodes costs time" not in nothing
+    assert "Settings of the nodes that cost time" not in nothing
 
 
 def test_costs__what_a_record_says_is_no_markup() -> None:
@@ -127,7 +127,7 @@ def test_links__a_shorter_mtu__costs_what_was_measured() -> None:
 def test_links__that_cannot_be_told_apart__are_not() -> None:
     cable = lab("cable", "direct", 1500, result(8, summary(1000, 900, 1100)))
     switch = lab("switch", "switch", 1500, result(8, summary(1050, 950, 1150)))
-    assert "makes no difference" in links(cable, switch)[0]
+    assert "makes no significant difference" in links(cable, switch)[0]
 
 
 def test_links__what_differs_in_more__or_has_no_interval__or_is_no_lab__is_not_said() -> None:
