@@ -44,6 +44,11 @@ def is_asked_for(environment: Mapping[str, str] = os.environ) -> bool:
     return chosen in ("C", "POSIX")
 
 
+def columns(text: str) -> int:
+    """How many columns a line takes on the terminal."""
+    return sum(len(_TYPED.get(one, one)) for one in text) if is_asked_for() else len(text)
+
+
 def prepare(stream: TextIO) -> None:
     """Has a stream to a terminal write ASCII, if that is asked for. Files get what they always
     get."""

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of text, as wide as they may be."""
 
+import re
 import shutil
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
+from beowire import plain
+
 _FIRST_COLUMN = 9
 _GAP = 2
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµm]?s|[KMGk]?i?B(?:/s)?)\b)")
 
 
 def grid(
@@ -24,7 +28,7 @@ def grid(
     blocks = []
     while left:
         block = [first, left.pop(0)]
-        while left and sum(len(one[0]) for one in [*block, left[0]]) <= width:
+        while left and sum(max(map(plain.columns, one)) for one in [*block, left[0]]) <= width:
             block.append(left.pop(0))
         blocks.append("\n".join("".join(row).rstrip() for row in zip(*block, strict=True)))
     return "\n".join([filled(title, width), "\n\n".join(blocks)])
@@ -68,18 +72,19 @@ def _fitting(
 
 def filled(text: str, width: int, indent: int = 2) -> str:
     """The text with lines that are longer than `width` broken between words, and what follows the
-    break so much further in than the line. Words stay whole, however long."""
+    break so much further in than the line. Words stay whole, however long, and so does a number
+    with its unit."""
     lines: list[str] = []
     for line in text.split("\n"):
         further = " " * (len(line) - len(line.lstrip(" ")) + indent)
         lines += textwrap.wrap(
-            line,
-            max(width, len(further) + 1),
+            _BEFORE_UNIT.sub("\u00a0", line),
+            max(width + len(line) - plain.columns(line), len(further) + 1),
             subsequent_indent=further,
             break_long_words=False,
             break_on_hyphens=False,
         ) or [""]
-    return "\n".join(lines)
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def for_stream(text: str, stream: TextIO, column: int = 0) -> str:

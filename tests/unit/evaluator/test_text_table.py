@@ -58,6 +58,19 @@ class Terminal(io.StringIO):
         return True
 
 
+def test_filled__a_number_and_its_unit_stay_together() -> None:
+    assert text_table.filled("takes 1.5 µs", 10) == "takes\n  1.5 µs"
+
+
+def test_grid__in_the_locale_c__counts_what_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [["a", "1 ±2%"], ["b", "3 ±4%"]]
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    width = max(map(len, text_table.grid("T", columns, ["x"], 80).splitlines()))
+    assert text_table.grid("T", columns, ["x"], width).count("x") == 1
+    monkeypatch.setenv("LC_ALL", "C")
+    assert text_table.grid("T", columns, ["x"], width).count("x") == 2
+
+
 def test_for_stream__a_terminal_gets_no_broken_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     text = "is      sorts whole numbers\n        any number of ranks"
