@@ -178,7 +178,7 @@ def paper_of(number: str) -> Paper:
     known = papers()
     if number not in known:
         listed = ", ".join(f"{one.number} ({one.subject})" for one in known.values())
-        raise BeowireError(f"no paper {number!r} can be reproduced: there is {listed}")
+        raise BeowireError(f"no paper {number!r}; those that can be reproduced: {listed}")
     return known[number]
 
 

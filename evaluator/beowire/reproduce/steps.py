@@ -112,7 +112,7 @@ def chosen(steps: Sequence[Step], only: str | None) -> list[Step]:
         for name in names:
             if name not in [step.name for step in steps]:
                 listed = ", ".join(step.name for step in steps)
-                raise BeowireError(f"--only {name}: there is {listed}")
+                raise BeowireError(f"--only {name}: there is no such step; steps: {listed}")
         steps = [step for step in steps if step.name in names]
     if all(step.absent for step in steps):
         reasons = dict.fromkeys(step.absent for step in steps)
@@ -129,7 +129,7 @@ def prepare(number: str, steps: Sequence[Step], directory: Path) -> None:
             if json.loads(files.read_regular(path, "a plan", _PLAN_BYTES)) == plan:
                 return
         raise BeowireError(
-            f"{directory} has what another command measured: name another directory by --out"
+            f"{directory} has records of another command: choose another directory with --out"
         )
     files.make_directory(directory, new=True)
     files.write_whole(path, json.dumps(plan, indent=1, allow_nan=False) + "\n")
@@ -208,7 +208,7 @@ def _run(step: Step, place: Path, interrupts: Interrupts) -> str:
         status = child.wait(timeout=limit_s)
     except subprocess.TimeoutExpired:
         _end(child)
-        return f"it had not ended after {limit_s:.0f} s"
+        return f"it did not end within {limit_s:.0f} s"
     except KeyboardInterrupt:
         _end(child)
         raise

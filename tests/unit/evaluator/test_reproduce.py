@@ -22,7 +22,7 @@ FOUND = Comparison(synthetic_record.held(synthetic_record.lines(("tcp",), sizes=
 def test_papers__by_number() -> None:
     assert list(module.papers()) == ["000", "001", "002", "003", "004"]
     assert module.paper_of("002").number == "002"
-    with pytest.raises(BeowireError, match=r"no paper '7' can be reproduced: there is .*002 \("):
+    with pytest.raises(BeowireError, match=r"no paper '7'; those that can be reproduced: .*002 \("):
         module.paper_of("7")
 
 

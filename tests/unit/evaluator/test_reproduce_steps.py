@@ -51,7 +51,7 @@ def test_announced__says_what_it_runs_how_long_and_what_it_cannot() -> None:
 def test_chosen() -> None:
     assert steps.chosen([ONE, TWO], None) == [ONE, TWO]
     assert steps.chosen([ONE, TWO], "one") == [ONE]
-    with pytest.raises(BeowireError, match="--only three: there is one, two"):
+    with pytest.raises(BeowireError, match="--only three: there is no such step; steps: one, two"):
         steps.chosen([ONE, TWO], "one,three")
     with pytest.raises(BeowireError, match=r"^absent: there is no QEMU$"):
         steps.chosen([ONE, TWO], "two")
@@ -60,7 +60,7 @@ def test_chosen() -> None:
 def test_prepare__goes_on_in_the_directory_of_the_same_only(tmp_path: Path) -> None:
     steps.prepare("001", [ONE], tmp_path / "d")
     steps.prepare("001", [ONE], tmp_path / "d")
-    with pytest.raises(BeowireError, match="what another command measured"):
+    with pytest.raises(BeowireError, match="records of another command"):
         steps.prepare("001", [TWO], tmp_path / "d")
     (tmp_path / "mine").mkdir()
     with pytest.raises(BeowireError, match="is there already"):
@@ -105,7 +105,7 @@ def test_run__a_step_that_does_not_end_is_ended(
     monkeypatch.setattr(steps, "_LEAST_PATIENCE_S", 0.2)
     instead(monkeypatch, "import signal; signal.pause()")
     found, _ = run(tmp_path, Step("one", "", ("compare",), 0.0))
-    assert found.why("one") == "it had not ended after 0 s"
+    assert found.why("one") == "it did not end within 0 s"
 
 
 def test_comparison__values_by_driver_pattern_size_and_load(tmp_path: Path) -> None:
