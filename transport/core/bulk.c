@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data of long messages: which lanes carry it, and its frames in and out. */
+/* The data of long messages: chooses its lanes, sends and receives its frames. */
 #include "core/control.h"
 #include "core/core_internal.h"
 #include "message/pull.h"
@@ -9,18 +9,17 @@
 static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
               "a block with its headers is one datagram's worth, which is what is segmented");
 
-/** So much is sent before anything else gets a turn: the two halves of a short message, or one run
- * of a long one. On a slow link that takes a while, in which peers wait for what they are to send.
- */
+/** Bytes sent before anything else gets a turn: the two halves of a short message, or one run of a
+ * long one. On a slow link this takes a while, in which peers wait for requests. */
 #define BYTES_AT_ONCE (PULL_BLOCK_BYTES * 3 / 4)
 
-/** Blocks that are asked for before anything else gets a turn: a PULL takes as long to send as a
- *  third of its block to receive, and what was asked for first may be here. */
+/** Blocks requested before anything else gets a turn. Sending a PULL takes as long as receiving a
+ *  third of its block, and the first block may have arrived meanwhile. */
 #define ASKS_AT_ONCE 4
 
-/** How good the lane is for bulk here: as it says, unless it was measured on this interface that
- *  frames are quicker than what joins them. Then they are as good as the best is elsewhere, since
- *  all rails are used at once, and what joins them comes behind. */
+/** How well the lane carries bulk here. It says so itself, unless measurements have shown that on
+ * this interface single frames are quicker than joined ones. Then frames rank as the best lane of
+ * other rails, since all rails are used at once, and lanes that join frames rank last. */
 static enum lane_bulk bulk_of(const struct core *core, const struct lane *lane)
 {
     if ((core->options.packet_bulk_rails & 1u << lane->rail) == 0) {
@@ -103,7 +102,7 @@ void core_expect(struct core *core, unsigned by)
     core->expecting[by] = expects;
 }
 
-/** Sends a run in one, over a lane that cuts it. @return how many segments. */
+/** Sends a run by one call, over a lane that cuts it. @return how many segments. */
 static uint32_t send_run(struct core *core, const struct pull_batch *batch)
 {
     struct {
@@ -132,13 +131,13 @@ struct data_head {
     le32 checksum;
 };
 
-/** The same with a payload so short that Ethernet pads it. */
+/** The same for a payload so short that Ethernet pads it. */
 struct short_data {
     _Alignas(8) uint8_t room[LANE_HEADROOM];
     uint8_t frame[FRAME_PADDED_BYTES];
 };
 
-/** Pads a frame that Ethernet would pad, so that its receiver knows what the checksum is of. */
+/** Pads a frame that Ethernet would pad, so that the receiver checks the same bytes. */
 static void pad(struct lane_outgoing *outgoing, struct short_data *padded)
 {
     if (outgoing->head_bytes + outgoing->payload_bytes >= FRAME_PADDED_BYTES) {
@@ -150,7 +149,7 @@ static void pad(struct lane_outgoing *outgoing, struct short_data *padded)
     *outgoing = (struct lane_outgoing){.head = padded->frame, .head_bytes = sizeof padded->frame};
 }
 
-/** Sends the first frames of a run, as many as the lane likes. @return how many. */
+/** Sends the first frames of a run, as many as the lane prefers. @return how many. */
 static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
 {
     struct data_head heads[64];
@@ -161,7 +160,7 @@ static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
     uint32_t most = lane->batch_frames < 64 ? lane->batch_frames : 64;
     uint32_t count = 0;
     uint32_t checksum_bytes = core_checksum_bytes(peer, lane);
-    /* The same for all but for the segment. */
+    /* The same for all, except for the segment. */
     struct frame_data head =
         frame_encode_data(peer->message.destination, peer->message.key, batch->message);
     if (checksum_bytes > 0) {
@@ -188,7 +187,7 @@ static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
     return core_send(core, peer, batch->lane, outgoing, count);
 }
 
-/** @return whether a lane has taken any. */
+/** @return whether a lane has taken a frame. */
 static bool serve(struct core *core)
 {
     struct pull_batch batch;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/** Lanes that are down are asked this often whether they still are. */
+/** How often lanes that are down are asked again. */
 #define LANES_LOOK_NS 100000000u
 
 /** @param count a multiple of 8 */
@@ -82,13 +82,13 @@ void core_reserve_credit(struct core *core, struct core_peer *peer)
     }
 }
 
-/** Sends PROBE or CONNECT over the other lanes, too: all, or those `refused` whose kernel says so
- *  when a process has ended. */
+/** Sends PROBE or CONNECT over the other lanes, too: all, or (`refused`) those whose kernel reports
+ *  that a process has ended. */
 static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_type type,
                           bool refused)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    bool suspected = core_is_suspected(peer); /* then it is asked there, and not too often */
+    bool suspected = core_is_suspected(peer); /* then suspicion.c asks, at longer intervals */
 
     for (unsigned i = 0; i < lanes->count; i++) {
         bool usable = type == FRAME_CONNECT ? paths_may_ask(&peer->paths, lanes, i)
@@ -106,9 +106,8 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
     }
 }
 
-/** What asks us is answered also over the lane by which it came: whoever asks there may hear
- *  nothing of what we send over another. @return that lane if it is not our usual one, or
- *  PATH_NONE. */
+/** A request is also answered over the lane on which it arrived, because its sender may not receive
+ *  what we send over another. @return that lane if it is not our usual one, or PATH_NONE. */
 static unsigned take_asked_by(struct core_peer *peer)
 {
     unsigned by = peer->asked_by;
@@ -135,8 +134,8 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
     }
 }
 
-/** Does something depend on what the peer says next? Whoever has asked us, and that nobody has
- * named, is asked now and then whether it is still there: else it might have its room for ever. */
+/** Is an answer of the peer awaited? A peer that has asked us, and that the application has not
+ * named, is probed now and then, or it might never be freed. */
 static bool awaits_word(struct core *core, const struct core_peer *peer, uint64_t now_ns)
 {
     if (!peer->confirmed || message_depends_on(&peer->message)) {
@@ -152,8 +151,8 @@ static bool awaits_word(struct core *core, const struct core_peer *peer, uint64_
     return true;
 }
 
-/** Of a peer that has not answered a probe, or is doubted. @return core_is_silent(), as from now
- * on. */
+/** For a peer that has not answered a probe, or is doubted. @return core_is_silent() from now on.
+ */
 __attribute__((noinline, cold)) static bool note_silence(struct core_peer *peer, uint64_t now_ns)
 {
     uint64_t since_ns = peer->message.flow.waiting_since_ns;
@@ -183,7 +182,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         flow_transmit(flow, now_ns, &wire);
     }
     message_take_back(&core->messages, &peer->message);
-    if (!flow_awaits_answer(flow)) { /* else it is probed anyway */
+    if (!flow_awaits_answer(flow)) { /* otherwise it is probed anyway */
         bool waits = silent && message_has_work(&peer->message);
         flow_watch(flow, waits || awaits_word(core, peer, now_ns), now_ns);
     }
@@ -192,7 +191,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         control_send_ack(core, peer, take_asked_by(peer), now_ns);
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
-        if (flow->unanswered > 0) { /* what is sent without a carrier just vanishes */
+        if (flow->unanswered > 0) { /* without a carrier, frames are lost silently */
             core_check_lane(core, peer->paths.fast);
         }
         if (flow->backoff >= PATH_PATIENCE_PROBES && flow->unanswered == 0 &&
@@ -213,7 +212,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         core_touch(core, peer);
         core->goes_on = true;
     } else if (!silent && flow_waits_for_lane(flow)) {
-        core_note_deadline(core, now_ns); /* the lane was busy: again at the next progress */
+        core_note_deadline(core, now_ns); /* the lane was busy: retry at the next progress */
     }
     if (message_has_work(&peer->message) && flow_has_room(flow)) {
         core_note_deadline(core, now_ns + FLOW_RTO_MIN_NS); /* other peers have all the frames */
@@ -239,7 +238,7 @@ void core_service_touched(struct core *core, uint64_t now_ns)
 {
     uint32_t count = core->touched_count;
 
-    /* Who has more to send than a turn allows is touched again, at most once in each place. */
+    /* A peer with more to send than a turn allows is touched again, at most once in each place. */
     core->touched_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct core_peer *peer = core->peers[core->touched[i]];
@@ -253,7 +252,7 @@ bool core_watch(struct core *core, struct core_peer *peer)
     struct flow *flow = &peer->message.flow;
 
     if (peer->message.ready && flow->timeout_at_ns == 0) {
-        /* The time of the last frame will do, and costs no look at the clock. */
+        /* The time of the last frame is accurate enough, without reading the clock. */
         flow_watch(flow, true, core->messages.now_ns);
         core_note_deadline(core, flow->timeout_at_ns != 0 ? flow->timeout_at_ns : UINT64_MAX);
     }
@@ -282,7 +281,7 @@ void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns)
 struct core_peer *core_taken(struct core *core, const struct beowire_completion *completion)
 {
     if (completion->operation != BEOWIRE_PUT_ARRIVED) {
-        return NULL; /* what was received has left the pile when it was matched */
+        return NULL; /* received messages have left the pile when they were matched */
     }
     struct core_peer *peer = core_peer_at(core, completion->peer);
     if (peer == NULL || !peer->message.ready) {
@@ -294,7 +293,7 @@ struct core_peer *core_taken(struct core *core, const struct beowire_completion 
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/** Those that have taken nothing may be down; those that are down, or narrowed, may be back. */
+/** Lanes that took no frame may be down; those that are down or narrowed may work again. */
 static void look_for_lanes(struct core *core, uint64_t now_ns)
 {
     uint32_t refusing = core->refusing_lanes;
@@ -311,7 +310,7 @@ static void look_for_lanes(struct core *core, uint64_t now_ns)
     }
 }
 
-/** Has the peer been waited for long enough, and so have its host's answers? */
+/** Have we waited long enough for the peer, and for answers of its host? */
 static bool is_over(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     if (now_ns >= core_dies_at(core, peer) && core_is_doubted(peer)) {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hold.h - when what is posted may wait for more to be posted.
+ * hold.h - when posted messages may wait for more to be posted.
  *
- * A message that can go, goes. Several that leave together cost less than one after the other, but
- * waiting for the next is allowed only while the next is certain to come at once: in a run of posts
- * between which the application does nothing of its own but for HOLD_GAP_NS at most (what passes in
- * our calls does not count, but for HOLD_NEAR_NS in all). The first `run_min` of a run leave as
- * they come; from then on they are held back, for HOLD_NS at most. What is held leaves as soon as
- * the run is seen to have ended: by the next post, by the first looks for completions that find
- * nothing, before the application sleeps, or, if it computes, by the keeper. What is on its way and
- * not acknowledged is by itself no reason to hold anything: the peer may compute (Nagle's mistake,
- * RFC 896).
+ * Usually a message leaves at once. Several that leave together cost less, but a message may wait
+ * only while the next one is certain to come at once: in a run of posts with at most HOLD_GAP_NS of
+ * the application's own time between them (time in our calls does not count, up to HOLD_NEAR_NS in
+ * all). The first `run_min` of a run leave at once; later ones are held back, for at most HOLD_NS.
+ * Held messages leave as soon as the run is found to have ended: at the next post, when the
+ * application has polled a few times in vain or is about to sleep, or, if it computes, by the
+ * keeper. Unacknowledged messages alone are no reason to hold any back, because the peer may be
+ * computing (the flaw of Nagle's algorithm, RFC 896).
  *
- * An application whose runs end in computing has what it posted last sent late, by the keeper: then
- * longer runs are let go as they come, until their ends have been seen in time often enough.
+ * If an application computes after its runs, the keeper sends its last messages late. Then longer
+ * runs leave at once, until enough ends of runs were noticed in time.
  *
- * Pure; time is told. One thread.
+ * Pure; the time is an argument. One thread.
  */
 #ifndef BEOWIRE_CORE_HOLD_H
 #define BEOWIRE_CORE_HOLD_H
@@ -27,38 +26,38 @@
 
 struct hold {
     uint64_t posted_ns; /**< when the last post ended, or began, if `left_ns` is 0 */
-    uint64_t left_ns;   /**< when the last call ended, of posts or looks; 0: not asked */
-    uint64_t since_ns;  /**< when the oldest of what is held back was posted */
-    uint32_t run;       /**< posts before the last, one right after the other */
-    uint32_t run_least; /**< so many leave as they come, */
+    uint64_t left_ns;   /**< when the last post or poll ended; 0: not measured */
+    uint64_t since_ns;  /**< when the oldest held message was posted */
+    uint32_t run;       /**< posts in a row before the last one */
+    uint32_t run_least; /**< so many leave at once, */
     uint32_t run_min;   /**< or so many, as learnt */
-    uint32_t polls;     /**< looks in vain since the last post */
-    bool turned_away;   /**< the last post found no room, and is tried again */
-    bool over;          /**< the run was seen to have ended, and nothing was posted since */
-    uint32_t in_time;   /**< ends of runs in a row that were seen in time */
+    uint32_t polls;     /**< polls in vain since the last post */
+    bool turned_away;   /**< the last post found no room, and will be repeated */
+    bool over;          /**< the run has ended, and nothing was posted since */
+    uint32_t in_time;   /**< ends of runs in a row that were noticed in time */
 };
 
-/** @param run_least of runs at least so many posts leave as they come */
+/** @param run_least at least so many posts of each run leave at once */
 static inline void hold_init(struct hold *hold, uint32_t run_least)
 {
     *hold = (struct hold){.run_least = run_least, .run_min = run_least};
 }
 
-/** Has no more than `most_ns` passed? Nor if that time is still to come. */
+/** Have at most `most_ns` passed since then? False if `since_ns` is in the future. */
 static inline bool hold_is_within(uint64_t since_ns, uint64_t now_ns, uint64_t most_ns)
 {
     return (int64_t)(now_ns - since_ns) <= (int64_t)most_ns;
 }
 
-/** Does a call that begins now come right after the last? */
+/** Does a call that begins now follow the last one immediately? */
 static inline bool hold_follows(const struct hold *hold, uint64_t now_ns)
 {
     return hold_is_within(hold->posted_ns, now_ns, HOLD_NEAR_NS) &&
            (hold->left_ns == 0 || hold_is_within(hold->left_ns, now_ns, HOLD_GAP_NS));
 }
 
-/** A post begins. @return true: it may be held back. Not after a gap; but one gap may be others
- * that had the core for a moment, so that a long run goes on after it. */
+/** A post begins. @return true: it may be held back. Not after a gap; but a long run continues
+ * after one gap, which may be another process that had the core. */
 static inline bool hold_post(struct hold *hold, uint64_t now_ns)
 {
     bool follows = hold_follows(hold, now_ns);
@@ -72,13 +71,13 @@ static inline bool hold_post(struct hold *hold, uint64_t now_ns)
     return follows && hold->run >= hold->run_min;
 }
 
-/** May the last post have been one of a run? Then hold_posted() and hold_look() want to know. */
+/** May the last post be part of a run? Then hold_posted() and hold_look() must be called. */
 static inline bool hold_may_run(const struct hold *hold)
 {
     return hold->run > 0 && !hold->over;
 }
 
-/** The post has ended. `turned_away`: for want of room, so that looks for some do not end the run.
+/** The post has ended. `turned_away`: there was no room, so polling for room does not end the run.
  */
 static inline void hold_posted(struct hold *hold, bool turned_away, uint64_t now_ns)
 {
@@ -87,13 +86,13 @@ static inline void hold_posted(struct hold *hold, bool turned_away, uint64_t now
     hold->turned_away = turned_away;
 }
 
-/** Has it been held for as long as it may? */
+/** Were messages held for HOLD_NS? */
 static inline bool hold_is_over(const struct hold *hold, uint64_t now_ns)
 {
     return !hold_is_within(hold->since_ns, now_ns, HOLD_NS);
 }
 
-/** The application has looked for completions. @param vain there was nothing
+/** The application has asked for completions. @param vain there was none
  *  @return true: the run has ended */
 static inline bool hold_look(struct hold *hold, bool vain, uint64_t now_ns)
 {
@@ -109,8 +108,8 @@ static inline bool hold_look(struct hold *hold, bool vain, uint64_t now_ns)
     return false;
 }
 
-/** The run has ended: learns whether that is seen late, if something has been held back until now
- *  (`held`), or else in time. */
+/** The run has ended: learns whether this was noticed late (`held`: messages were held back until
+ *  now) or in time. */
 void hold_run_ended(struct hold *hold, bool held, uint64_t now_ns);
 
 #endif /* BEOWIRE_CORE_HOLD_H */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking for frames: at which lanes, in which order, and what is done once they are handled. */
+/* Polls lanes for frames: which lanes, in which order, and what follows when frames were handled.
+ */
 #include "core/core_internal.h"
 #include "message/pull.h"
 
-/** While nothing is expected on quiet lanes, the clock is read once in so many polls. */
+/** While no frame is expected on quiet lanes, the clock is read once in so many polls. */
 #define RECEIVES_PER_CLOCK 16
 
-/** Frames that are sent to a peer before the lanes are looked at again, and how often that is done
- * before the application goes on: acknowledgements may let more leave each time. */
+/** Frames sent to a peer before the lanes are polled again, and how often this is repeated before
+ * the application continues. Each time, acknowledgements may permit more frames. */
 #define TURN_FRAMES FLOW_BATCH_FRAMES
 #define TURNS_MAX (4 * FLOW_WINDOW_FRAMES / TURN_FRAMES)
 
@@ -16,8 +17,8 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
 static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
                                    uint64_t *now_ns);
 
-/** Before frames of a train are handled: what was sent before them over a quicker lane may have
- * come since that was looked at. Taken first, it makes no gap. */
+/** Before frames of a train are handled, takes earlier frames that have come over a quicker lane
+ * since that was polled, so that there is no gap. */
 static unsigned receive_what_came_before(struct core *core, unsigned train,
                                          uint64_t (*clock_ns)(void *), void *clock,
                                          uint64_t *now_ns)
@@ -35,8 +36,8 @@ static unsigned receive_what_came_before(struct core *core, unsigned train,
     return count;
 }
 
-/** Is it DATA of a message that has not been announced here, and not the same message as before?
- * @param last what it was of before: a key of ours, and the message's name; brought up to date. */
+/** Is it DATA of a message that was not announced here, other than the message before?
+ * @param last key and name of the message before; updated. */
 static bool lacks_announcement(const struct core *core, const struct lane_incoming *incoming,
                                uint64_t *last)
 {
@@ -56,7 +57,7 @@ static bool lacks_announcement(const struct core *core, const struct lane_incomi
            !pull_awaits(&core->messages, &core->peers[index]->message, message);
 }
 
-/** Of what has come over a lane for data, is something not announced yet? */
+/** Is some of the data that has come over a lane not announced yet? */
 __attribute__((noinline)) static bool any_lacks_announcement(const struct core *core,
                                                              const struct lane_incoming *incoming,
                                                              unsigned count)
@@ -93,8 +94,8 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
     core->receiving |= 1u << by;
     if (lane->takes_trains || lane->cuts) {
         others = receive_what_came_before(core, by, clock_ns, clock, now_ns);
-        /* What announces it may wait on another lane, if nobody has looked for long; without it the
-         * data would be dropped. Whoever reads one lane on behalf of another looks no further. */
+        /* The ANNOUNCE may wait on another lane, if that was not polled for long. Without it the
+         * data would be dropped. No recursion: a lane polled from here does not poll others. */
         if (core->receiving == 1u << by && any_lacks_announcement(core, incoming, count)) {
             others += receive_everything(core, clock_ns, clock, now_ns);
         }
@@ -110,8 +111,8 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
     return others + count;
 }
 
-/** Takes all that has come, over every lane that is not being read: a bounded number of frames,
- * since more may come as quickly as they are taken. */
+/** Takes what has arrived on all lanes that are not being read, up to a limit, because frames may
+ * arrive as quickly as they are taken. */
 static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
                                    uint64_t *now_ns)
 {
@@ -128,14 +129,14 @@ static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void 
     return count;
 }
 
-/** Is it time to look at the quiet lanes? */
+/** Is it time to poll the quiet lanes? */
 static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
     if (core->receives++ % RECEIVES_PER_CLOCK != 0) {
         return false;
     }
     uint64_t now_ns = clock_ns(clock);
-    uint64_t last_ns = core->messages.now_ns; /* when a frame was last here */
+    uint64_t last_ns = core->messages.now_ns; /* when the last frame came */
     uint64_t since_ns = now_ns - core->looked_ns;
     last_ns = last_ns > core->looked_ns ? last_ns : core->looked_ns;
     bool vain = now_ns - last_ns >= core->vain_ns;
@@ -150,8 +151,8 @@ static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *),
 }
 
 /** Frames have come.
- * @param apart_ns since the last ones before
- * @param quiet over a quiet lane */
+ * @param apart_ns time since the frames before
+ * @param quiet on a quiet lane */
 static void note_pace(struct core *core, unsigned count, uint64_t apart_ns, bool quiet)
 {
     core->frames_since += count;
@@ -167,8 +168,8 @@ static void note_pace(struct core *core, unsigned count, uint64_t apart_ns, bool
     core->vain = false;
 }
 
-/** Is a frame likely to come over this lane? If not, and if looking costs something, it is quiet:
- *  looking at it delays what comes elsewhere. */
+/** Is a frame expected on this lane? If not, and if polling it costs a system call, it is quiet,
+ * and polled rarely, because polling delays frames on other lanes. */
 static bool is_awaited(const struct core *core, unsigned by)
 {
     const struct lane *lane = core->options.lanes.lanes[by];
@@ -177,7 +178,7 @@ static bool is_awaited(const struct core *core, unsigned by)
            (core->warm_lanes & 1u << by) != 0 || (!lane->polling_is_costly && !lane->shares_memory);
 }
 
-/** So many frames have come, over these lanes. */
+/** Counts frames that have come over these lanes. */
 static void note_warmth(struct core *core, unsigned came, unsigned count)
 {
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
@@ -192,8 +193,8 @@ static void note_warmth(struct core *core, unsigned came, unsigned count)
     }
 }
 
-/** Is a message of one of the touched peers only half here, and does none of them, nor anybody who
- *  has asked for data, wait for us? */
+/** Is a message of a touched peer incomplete, while neither these peers nor any that has requested
+ *  data waits for us? */
 static bool awaits_rest(const struct core *core)
 {
     bool awaits = false;
@@ -201,17 +202,17 @@ static bool awaits_rest(const struct core *core)
     for (uint32_t i = 0; i < core->touched_count; i++) {
         const struct message_peer *peer = &core->peers[core->touched[i]]->message;
         if (flow_grant_is_due(&peer->flow)) {
-            return false; /* it may have no credit for the rest */
+            return false; /* the peer may have no credit for the rest */
         }
         awaits = awaits || message_is_half_here(peer);
     }
     return awaits && !core_has_bulk(core);
 }
 
-/** Takes what has come over a lane, and of data more than one call gives if data leaves next: a run
- * of that may take as long to send as it takes on the wire, and as much may come meanwhile. If less
- * were taken than leaves in a turn, the rest would pile up until nothing is asked for any more. Not
- * if frames come joined: then a call takes a lot, and sending is quick. */
+/** Takes what has come over a lane. Takes data by several calls if data leaves next: sending a run
+ * may take as long as the run takes on the wire, and as much may arrive meanwhile. If less were
+ * taken than is sent in a turn, the rest would accumulate until nothing is requested any more. Not
+ * if frames come joined: then one call takes many, and sending is quick. */
 static unsigned receive_in_turn(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
                                 void *clock, uint64_t *now_ns)
 {
@@ -232,7 +233,7 @@ static unsigned receive_in_turn(struct core *core, unsigned by, uint64_t (*clock
     return count;
 }
 
-/** Looks once at all lanes on which something is awaited, handles what is there, and sends. */
+/** Polls all lanes on which frames are expected once, handles the frames, and sends. */
 static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
     unsigned count = 0;
@@ -242,7 +243,7 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
     bool quiet = false;
     bool again = core->awaits_rest;
     core->awaits_rest = false;
-    /* Once for each: a stream of messages never pauses. */
+    /* At most once for each message, because a stream never pauses. */
     core->patient = core->touched_count == 0 || again;
     bool all = quiet_lanes_are_due(core, clock_ns, clock);
 
@@ -269,7 +270,7 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
         count += core_end_reads(core, clock_ns, clock, &now_ns);
     }
     if (core->probed) {
-        /* What is not here by now is taken for lost. */
+        /* Frames that have not come by now count as lost. */
         core->probed = false;
         count += receive_everything(core, clock_ns, clock, &now_ns);
     }
@@ -281,16 +282,16 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
     }
     if (core->patient && message_has_ended(&core->messages)) {
         core->patient = false;
-        return count; /* the application first: it may have an answer that can carry ours */
+        return count; /* the application first: its answer can carry the acknowledgement */
     }
     if (core->patient && !again && awaits_rest(core)) {
         core->patient = false;
         core->awaits_rest = true;
-        return count; /* and the message first, whose rest is likely to be here already */
+        return count; /* the rest of the message first, which has probably arrived */
     }
     core_service_touched(core, now_ns);
     core_bulk(core, now_ns);
-    core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
+    core_timers(core, now_ns); /* timers of other peers must run under constant traffic */
     return count;
 }
 
@@ -299,8 +300,8 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
     unsigned count = 0;
     unsigned turns = 0;
 
-    /* Sending may take as long as the frames take on the wire. What comes meanwhile is taken in
-     * between: the peer cannot go on without its acknowledgement. */
+    /* Sending may take as long as the frames take on the wire. Frames that come meanwhile are taken
+     * in between, because the peer cannot continue without acknowledgements. */
     core->posted_bytes = 0;
     core->turn_frames = TURN_FRAMES;
     do {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * path.h - the ways to one peer: a lane of ours each, and the peer's address there.
+ * path.h - the paths to one peer: each is one of our lanes with the peer's address on it.
  *
- * The lanes of an endpoint are in order of preference for what has to be quick (sequenced frames
- * and control); the first that reaches the peer and works is its *fast* path. Reliability is above
- * the lanes, so a flow may change its path at any time: when the lane says that it is down, or when
- * the peer has not answered twice on it.
+ * The lanes of an endpoint are in order of preference for urgent frames (sequenced frames and
+ * control). The first that reaches the peer and works is its *fast* path. Reliability is above the
+ * lanes, so a flow may change its path at any time: when the lane is down, or when the peer has not
+ * answered twice on it.
  *
- * An address is what its owner says. So a path counts for nothing before it is *proven*: the peer
- * has shown that what goes there arrives, and nobody else gets it. Until then nothing goes that way
- * but what asks for that proof.
+ * An address may be false. So a path is used only when it is *proven*: the peer has shown that it
+ * receives what is sent there. Until then only requests for that proof are sent.
  *
  * Pure. One thread.
  */
@@ -28,21 +27,21 @@
 
 /** The lanes of an endpoint, and which of them work. */
 struct path_lanes {
-    struct lane *lanes[LANES_MAX]; /**< in order of preference; they stay the caller's */
+    struct lane *lanes[LANES_MAX]; /**< in order of preference; owned by the caller */
     unsigned count;
-    bool down[LANES_MAX];                        /**< said so when last asked */
+    bool down[LANES_MAX];                        /**< reported so when last asked */
     struct rail_network networks[ADDRESS_RAILS]; /**< of the rails */
 };
 
 /** The paths to a peer, by lane. */
 struct paths {
     uint16_t reachable;   /**< bit i: over lane i, by the peer's address */
-    uint16_t proven;      /**< bit i: the peer has got what was sent over lane i */
+    uint16_t proven;      /**< bit i: the peer has received frames over lane i */
     uint8_t fast;         /**< the lane for sequenced frames, or PATH_NONE */
     uint8_t crossing;     /**< which rail of the peer each of ours leads to, rails_match() */
-    bool astray;          /**< because one that is preferred did not answer; it is tried again */
-    uint16_t heard;       /**< bits: lanes by which the connection was heard, or whose ask_host()
-                               has found that the end of the peer would be told of */
+    bool astray;          /**< a preferred lane did not answer, and will be tried again */
+    uint16_t heard;       /**< bits: lanes over which frames of the connection came, or whose
+                               ask_host() has shown that the peer's end would be reported */
     uint64_t left_ns;     /**< when that one was left, ... */
     uint64_t wait_ns;     /**< ... for how long at least, ... */
     uint64_t returned_ns; /**< ... and when it was returned to last */
@@ -52,19 +51,19 @@ struct paths {
 static_assert(LANES_MAX <= 16, "a bit each: for more lanes widen paths.reachable, .proven, .heard "
                                "and core_peer.answered_by, .refused_by");
 
-/** Is the peer's address one that is reached over the lane? */
+/** Does the lane reach the peer's address? */
 static inline bool paths_reaches(const struct paths *paths, unsigned lane)
 {
     return (paths->reachable >> lane & 1) != 0;
 }
 
-/** Has the peer got what was sent to it over the lane? */
+/** Is the path over the lane proven? */
 static inline bool paths_has_proven(const struct paths *paths, unsigned lane)
 {
     return (paths->proven >> lane & 1) != 0;
 }
 
-/** Is it the way to whoever has this address there? */
+/** Does the path lead to this address? */
 static inline bool paths_is_to(const struct paths *paths, unsigned lane,
                                const struct lane_address *address)
 {
@@ -82,7 +81,7 @@ static inline bool paths_share_memory(const struct paths *paths, const struct pa
     return paths->fast != PATH_NONE && lanes->lanes[paths->fast]->shares_memory;
 }
 
-/** Is this the address, on a lane, of whoever has that place? */
+/** Is this the address, on a lane, of the endpoint at that place? */
 bool path_leads_to(const struct path_lanes *lanes, unsigned lane,
                    const struct address_layout *address, const struct lane_address *at);
 
@@ -92,14 +91,14 @@ static inline bool paths_is_for_all(const struct path_lanes *lanes, unsigned lan
     return !lanes->lanes[lane]->cuts;
 }
 
-/** May the peer be asked over the lane? It should reach it, and works. */
+/** May the peer be asked over the lane? That is, it should reach the peer, and works. */
 static inline bool paths_may_ask(const struct paths *paths, const struct path_lanes *lanes,
                                  unsigned lane)
 {
     return paths_reaches(paths, lane) && !lanes->down[lane];
 }
 
-/** Does the lane reach the peer, for sure, and work? */
+/** Is the path over the lane proven, and does the lane work? */
 static inline bool paths_is_usable(const struct paths *paths, const struct path_lanes *lanes,
                                    unsigned lane)
 {
@@ -119,20 +118,20 @@ bool paths_prove(struct paths *paths, const struct path_lanes *lanes, unsigned l
  *  proven; and as long as none is, likewise of those that should reach the peer. */
 void paths_choose(struct paths *paths, const struct path_lanes *lanes);
 
-/** A lane has gone down or come back (`down` says so): has the peer use another, or the one that is
- * back if that is preferred. Who has left a lane that does not answer is not sent back there
- * because of another. @return true: `fast` is another one now. */
+/** A lane has gone down or come up (see `down`): the peer uses another, or the one that came up if
+ * it is preferred. A peer that has left a lane without answers does not return there because
+ * another lane changed. @return true: `fast` has changed. */
 bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned by);
 
-/** Sets `fast` to the next lane after it, round and round, that reaches the peer and is not down.
- *  @return true: it is another one now. */
+/** Sets `fast` to the next lane, in a circle, that reaches the peer and is not down.
+ *  @return true: `fast` has changed. */
 bool paths_next(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns);
 
 /** Sets `fast` to that lane, because the peer does so. */
 void paths_use(struct paths *paths, const struct path_lanes *lanes, unsigned by, uint64_t now_ns);
 
-/** Is it time to return to the preferred lane? The peer has just been heard on lane `by`: perhaps
- * it was only away. If the preferred lane proves dead again, it is left for longer each time. */
+/** Is it time to return to the preferred lane? The peer was just heard on lane `by`, so it may only
+ * have been stopped. Each time the preferred lane fails again, the next return is later. */
 static inline bool paths_may_return(const struct paths *paths, unsigned by, uint64_t now_ns)
 {
     return paths->astray && (now_ns - paths->left_ns >= paths->wait_ns ||
@@ -145,10 +144,10 @@ void paths_return(struct paths *paths, const struct path_lanes *lanes, uint64_t 
 /** Writes into our own address how the lanes are reached. */
 void paths_publish(const struct path_lanes *lanes, struct address_layout *address);
 
-/** An MTU that makes no lane carry less. */
+/** An MTU that limits no lane. */
 #define PATHS_ANY_MTU UINT32_MAX
 
-/** Longest frame over a lane if its way has this MTU, or its own if that is less. */
+/** Longest frame over a lane if the path has this MTU, or the lane's if that is less. */
 static inline uint32_t path_carries(const struct lane *lane, uint32_t mtu)
 {
     return lane->mtu > mtu ? lane->frame_bytes - (lane->mtu - mtu) : lane->frame_bytes;
@@ -160,20 +159,19 @@ static inline uint32_t path_below_bytes(const struct lane *lane)
     return lane->mtu > lane->frame_bytes ? lane->mtu - lane->frame_bytes : 0;
 }
 
-/** Longest frame that every lane to the peer can carry if the way has this MTU; 0 if there is none.
- */
+/** Longest frame that every lane to the peer can carry if the path has this MTU; 0: no lane. */
 uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu);
 
-/** The same of DATA, whose header is not on the wire where network cards cut. */
+/** The same for DATA, which has no header of ours on lanes with segmentation offload. */
 uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu);
 
-/** How long the longest frames of a connection are with the headers below ours, over whatever lane
- *  to the peer that is most. @param data_bytes DATA @param frame_bytes others */
+/** Length of the longest frames of a connection with the headers below ours, on the lane to the
+ * peer where it is greatest. @param data_bytes DATA @param frame_bytes other frames */
 uint32_t paths_wire_bytes(const struct paths *paths, const struct path_lanes *lanes,
                           uint32_t data_bytes, uint32_t frame_bytes);
 
-/** How many bytes DATA of a connection has to be shorter than `data_bytes`, so that it has room for
- *  its checksum over each lane on which it has one. 0 where those carry more than the others. */
+/** By how much DATA of a connection must be shorter than `data_bytes` to leave room for its
+ * checksum on each lane that needs one. 0 if those lanes carry longer frames. */
 uint32_t paths_lack_bytes(const struct paths *paths, const struct path_lanes *lanes,
                           uint32_t data_bytes, uint32_t frame_bytes);
 

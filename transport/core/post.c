@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the application posts, and when it leaves: at once, or with more of the same run (hold.h).
- */
+/* Posts messages, which leave at once or together with more of the same run (hold.h). */
 #include "core/core_internal.h"
 #include "core/trace.h"
 #include "message/bundle.h"
 
 #include <errno.h>
 
-/** How often it is looked at what has come: a lane may hand out little at the first. */
+/** How often the lanes are polled: the first call may return only part of what has arrived. */
 #define LOOKS 4
 
-/** A post begins: may what is posted be held back? @return true: something else is already. */
+/** A post begins: decides whether it may be held back. @return true: another message is held back.
+ */
 static bool begin(struct core *core, uint64_t now_ns)
 {
     bool held = core_has_held(core);
 
     if (!core->hold.over && !hold_follows(&core->hold, now_ns)) {
-        hold_run_ended(&core->hold, held, now_ns); /* and nobody has looked since */
+        hold_run_ended(&core->hold, held, now_ns); /* and nobody has polled since */
     }
     core->messages.may_hold = hold_post(&core->hold, now_ns) && core->options.hold;
     return held;
 }
 
-/** Something has been posted for the peer: sends it, or leaves it for later if that pays.
- *  @return true: it is left, and nothing was sent */
+/** Something was posted for the peer: sends it, or holds it back if that saves time.
+ *  @return true: it is held back, and nothing was sent */
 static bool posted(struct core *core, struct core_peer *peer, bool held, uint64_t now_ns)
 {
     bool left = core->messages.may_hold && peer->message.ready &&
@@ -65,7 +65,7 @@ static int push(struct core *core, struct core_peer *peer, const struct core_pos
     return -EINVAL;
 }
 
-/** Has it been handed to a receive of our own, to whom it goes? */
+/** Is this a message to ourselves that a receive has taken? */
 static bool is_handed_over(struct core *core, struct core_peer *peer, const struct core_post *post)
 {
     return peer->message.ourselves &&
@@ -73,7 +73,7 @@ static bool is_handed_over(struct core *core, struct core_peer *peer, const stru
                                 post->data, post->bytes, post->how == CORE_INJECT, post->context);
 }
 
-/** Is there no room for the message, for want of credit or because so much is on its way? */
+/** Is there no room for the message, by lack of credit or because too much is in flight? */
 static bool is_short(const struct message_peer *peer)
 {
     return peer->ready &&
@@ -86,7 +86,7 @@ static uint64_t bytes_of(const struct core_post *post)
     return post->bytes < POST_LOOK_BYTES ? post->bytes : POST_LOOK_BYTES;
 }
 
-/** Takes what has come. @return the time after it. */
+/** Takes arrived frames. @return the time afterwards. */
 static uint64_t look(struct core *core, uint64_t (*clock_ns)(void *), void *clock, uint64_t now_ns)
 {
     unsigned looks = 0;
@@ -120,13 +120,13 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
     if (status == 0) {
         trace_here(core->trace, TRACE_MADE, post->bytes);
         if (post->bytes > message_limits_busy(&core->messages.limits)) {
-            core->messages.may_hold = false; /* it is long enough by itself */
+            core->messages.may_hold = false; /* it is long enough to leave alone */
         }
         left = posted(core, peer, held, now_ns);
         if (core_has_bulk(core)) {
             core_bulk(core, now_ns);
             left = false;
-            if (core_has_bulk(core)) { /* what is sent unasked leaves, whatever follows */
+            if (core_has_bulk(core)) { /* unasked blocks leave now, whatever follows */
                 (void)core_receive(core, clock_ns, clock);
                 core_bulk(core, clock_ns(clock));
             }

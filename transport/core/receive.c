@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames that have arrived: whose they are, and what they do. */
+/* Handles received frames: finds their peer, and does what they ask. */
 #include "core.h"
 
 #include "core/address.h"
@@ -15,7 +15,7 @@
 
 /* ---- frames in ----------------------------------------------------------------------------- */
 
-/** Notes that the peer has to be serviced; if not `patient`, before the application goes on. */
+/** Marks the peer as to be serviced; if not `patient`, before the application continues. */
 static void touch(struct core *core, struct core_peer *peer, bool patient)
 {
     core->patient = core->patient && patient;
@@ -53,8 +53,8 @@ static bool begin_peer(struct core *core, struct core_peer *peer, const struct f
     return true;
 }
 
-/** The peer of a connection that has begun by its CONNECT says something with our key: it has got
- * an answer. If that went to one place only, it is there. */
+/** A peer whose CONNECT began the connection has sent a frame with our key, so it has received an
+ * ACCEPT. If ACCEPT was sent to one address only, that address is proven. */
 static void hear_peer(struct core *core, struct core_peer *peer)
 {
     uint16_t answered_by = peer->answered_by;
@@ -72,7 +72,7 @@ static bool is_from(const struct core_peer *peer, const struct arrival *from)
     return paths_is_to(&peer->paths, from->by, &from->address);
 }
 
-/** Is the address in this CONNECT or ACCEPT that of whoever sent it? */
+/** Is the address in this CONNECT or ACCEPT that of its sender? */
 static bool body_is_honest(const struct core *core, const struct frame *frame,
                            const struct arrival *from)
 {
@@ -84,8 +84,8 @@ static bool body_is_honest(const struct core *core, const struct frame *frame,
            from_le64(layout->incarnation) == from_le64(frame->connect->incarnation);
 }
 
-/** Is CONNECT as long as the DATA that it asks for? What answers it is as long, and goes to whoever
- *  it says it comes from. */
+/** Is CONNECT as long as the DATA that it asks for? The answer is as long, and goes to an address
+ *  that may be forged. */
 static bool is_as_long_as_it_asks(const struct frame *frame, const struct arrival *from)
 {
     return from->bytes >= from_le16(frame->connect->frame_bytes);
@@ -96,8 +96,8 @@ static bool is_of_our_job(const struct core *core, const struct frame *frame)
     return from_le64(frame->connect->job_key) == core->options.job_key;
 }
 
-/** Answers CONNECT at once, where it came from. One that asks for less than the connection has is
- *  not answered: what answers it would be longer. */
+/** Answers CONNECT at once, to its source. A CONNECT for shorter frames than the connection has is
+ * not answered, because the answer would be longer. */
 static void answer_connect(struct core *core, struct core_peer *peer, const struct frame *frame,
                            const struct arrival *from)
 {
@@ -108,13 +108,13 @@ static void answer_connect(struct core *core, struct core_peer *peer, const stru
         return;
     }
     core_allow(peer, from->bytes);
-    (void)core_spend(peer, from->bytes); /* ACCEPT is no longer */
+    (void)core_spend(peer, from->bytes); /* ACCEPT is not longer */
     peer->answered_by |= (uint16_t)(1u << from->by);
     control_send_accept(core, peer, from->by, from->bytes + path_below_bytes(lane));
 }
 
-/** CONNECT has come from where its sender is not reached: if that is memory, its sender hears that
- *  it is not shared. */
+/** CONNECT has come over a lane that does not reach its sender. If this is shared memory, its
+ * sender is told that no memory is shared. */
 static void drop_from_elsewhere(struct core *core, const struct arrival *from)
 {
     struct lane *lane = core->options.lanes.lanes[from->by];
@@ -125,7 +125,7 @@ static void drop_from_elsewhere(struct core *core, const struct arrival *from)
     }
 }
 
-/** Has the connection just begun by this CONNECT, or anew, because it had come by memory before? */
+/** Has the connection just begun by this CONNECT, or begun again after one over shared memory? */
 static bool is_begun(struct core_peer *peer, const struct frame *frame, uint64_t now_ns)
 {
     return connection_receive(&peer->connection, frame, now_ns) == CONNECTION_BEGUN ||
@@ -133,7 +133,7 @@ static bool is_begun(struct core_peer *peer, const struct frame *frame, uint64_t
             peer->connection.peer_key == from_le32(frame->connect->key));
 }
 
-/** Whoever cannot prove that it may ask gets no answer, and leaves nothing behind. */
+/** Handles CONNECT. Without a valid proof it is not answered and changes nothing. */
 static void receive_connect(struct core *core, const struct frame *frame,
                             const struct arrival *from, uint64_t now_ns)
 {
@@ -159,7 +159,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     }
     int status = core_peer_meet(core, frame->connect->place, from->by, &peer);
     if (status == 0 && !core->options.lanes.lanes[from->by]->shares_memory) {
-        (void)core_leave_memory(core, peer, now_ns); /* since the peer has */
+        (void)core_leave_memory(core, peer, now_ns); /* as the peer has */
     }
     if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
         drop_from_elsewhere(core, from);
@@ -170,14 +170,14 @@ static void receive_connect(struct core *core, const struct frame *frame,
         return;
     }
     if (is_begun(peer, frame, now_ns) && begin_peer(core, peer, frame, from, now_ns)) {
-        /* It is answered. */
+        /* It was answered. */
     } else if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
         return;
     } else if (peer->connection.peer_key == from_le32(frame->connect->key)) {
         lengths_shorten(core, peer, frame);
     } else {
-        /* This one, or the one before, is not the peer's doing. */
+        /* The peer has not sent this CONNECT, or not the one before. */
         (void)core_ask_who_it_is(core, peer, now_ns);
         return;
     }
@@ -185,7 +185,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     touch(core, peer, false);
 }
 
-/** The peer broke a rule. */
+/** The peer has violated the protocol. */
 static void break_off(struct core *core, struct core_peer *peer, const struct frame *frame,
                       const struct arrival *from, uint64_t now_ns)
 {
@@ -193,7 +193,8 @@ static void break_off(struct core *core, struct core_peer *peer, const struct fr
     core_fail_peer(core, peer, -EPROTO);
 }
 
-/** Handles the frame that is next in order. @return false: it breaks a rule, the peer has failed.
+/** Handles the next frame in order. @return false: it violates the protocol, and the peer has
+ * failed.
  */
 static bool accept_frame(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
@@ -212,7 +213,7 @@ static bool accept_frame(struct core *core, struct core_peer *peer, const struct
     return true;
 }
 
-/** A gap has been filled: handles what was kept behind it. */
+/** A gap has been filled: handles the frames kept after it. */
 static void accept_kept(struct core *core, struct core_peer *peer, const struct arrival *from,
                         uint64_t now_ns)
 {
@@ -220,7 +221,7 @@ static void accept_kept(struct core *core, struct core_peer *peer, const struct 
     struct chunk *chunk = NULL;
 
     while ((chunk = reorder_take(&peer->message, &frame)) != NULL) {
-        (void)accept_frame(core, peer, &frame, from, now_ns); /* on failure nothing is kept on */
+        (void)accept_frame(core, peer, &frame, from, now_ns); /* after a failure nothing is kept */
         reorder_release(&core->messages, chunk);
     }
 }
@@ -238,7 +239,7 @@ static void receive_sequenced(struct core *core, struct core_peer *peer, const s
         return;
     case FLOW_KEEP:
         if (!reorder_has_kept(message)) {
-            core_look_at_all(core); /* what it has overtaken may be on a quiet lane */
+            core_look_at_all(core); /* the frames that it has overtaken may be on a quiet lane */
         }
         reorder_keep(&core->messages, message, frame);
         return;
@@ -254,8 +255,8 @@ static void receive_sequenced(struct core *core, struct core_peer *peer, const s
     }
 }
 
-/** CLOSE that asks is answered with one that does not: it has our last acknowledgement, and its
- *  sender need not say it again. */
+/** Answers a CLOSE that asks with one that does not. It carries our last acknowledgement, and its
+ *  receiver need not repeat its own. */
 static void answer_close(struct core *core, struct core_peer *peer, const struct frame *frame)
 {
     if (frame->type == FRAME_CLOSE && (frame->flags & FRAME_ACK_REQUEST) != 0) {
@@ -263,15 +264,15 @@ static void answer_close(struct core *core, struct core_peer *peer, const struct
     }
 }
 
-/** A PROBE that has come over no other lane before: its sender may hear nothing over another. */
+/** Is this the first PROBE over this lane? Its sender may receive nothing over another. */
 static bool asks_here(const struct core_peer *peer, const struct frame *frame)
 {
     return frame->type == FRAME_PROBE &&
            sequence_before(peer->message.flow.probe_seen, from_le32(frame->probe->number));
 }
 
-/** The peer asks over another lane, and nothing comes over ours: it has found that ours does not
- *  work any more, in one direction at least, and we need not have noticed. */
+/** The peer asks over another lane, and nothing comes over ours: it has found that ours fails, in
+ * one direction at least, which we may not have noticed. */
 static void follow_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
                         unsigned by, uint64_t now_ns)
 {
@@ -286,7 +287,7 @@ static void follow_peer(struct core *core, struct core_peer *peer, const struct 
     }
 }
 
-/** Is nothing owed for this frame that could not wait until the application has had its message? */
+/** Can the answer to this frame wait until the application has its message? */
 static bool is_patient(const struct core_peer *peer, const struct frame *frame)
 {
     return (frame->type == FRAME_EAGER || frame->type == FRAME_FRAGMENT ||
@@ -295,8 +296,9 @@ static bool is_patient(const struct core_peer *peer, const struct frame *frame)
            !message_has_work(&peer->message);
 }
 
-/** Does the peer answer over another lane what ours got no answer to? Silence alone proves nothing
- * of a lane: whoever is away is silent on all, and when it comes back answers on ours first. */
+/** Does the peer answer over another lane what was not answered over ours? Silence alone does not
+ * prove that a lane fails: a stopped process is silent on all lanes, and answers on ours first when
+ * it continues. */
 static bool answers_elsewhere(const struct core *core, const struct core_peer *peer, unsigned by,
                               unsigned questions, unsigned patience)
 {
@@ -305,7 +307,7 @@ static bool answers_elsewhere(const struct core *core, const struct core_peer *p
            paths_is_usable(&peer->paths, &core->options.lanes, by);
 }
 
-/** What has come by a way is said to have come there, over the same one if it takes answers. */
+/** Answers a challenge, over the lane on which it came if that takes answers. */
 static void answer_challenge(struct core *core, struct core_peer *peer, const struct frame *frame,
                              unsigned by)
 {
@@ -326,7 +328,7 @@ static void receive_response(struct core *core, struct core_peer *peer, const st
     }
 }
 
-/** A frame of a connection that both ends have, while no way to the peer is proven. */
+/** Handles a frame of an open connection while no path to the peer is proven. */
 static void receive_early(struct core *core, struct core_peer *peer, const struct frame *frame,
                           unsigned by)
 {
@@ -338,11 +340,11 @@ static void receive_early(struct core *core, struct core_peer *peer, const struc
                connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
         core_fail_peer(core, peer, peer->connection.error);
     } else {
-        core->counters.dropped_state++; /* it will be said again */
+        core->counters.dropped_state++; /* it will be repeated */
     }
 }
 
-/** The peer's application receives no more, and all that it has answered is here. */
+/** The peer's application receives no more, and all its answers have come. */
 static void notice_leaving(struct core *core, struct core_peer *peer, const struct frame *frame)
 {
     struct message_peer *message = &peer->message;
@@ -354,7 +356,7 @@ static void notice_leaving(struct core *core, struct core_peer *peer, const stru
     }
 }
 
-/** A frame of an open connection. */
+/** Handles a frame of an open connection. */
 static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
 {
@@ -402,7 +404,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
     }
 }
 
-/** ACCEPT proves more than it says: that the peer is who was asked, and where it came from. */
+/** Handles ACCEPT, which also proves the peer's identity and its address. */
 static void receive_accept(struct core *core, struct core_peer *peer, const struct frame *frame,
                            const struct arrival *from, uint64_t now_ns)
 {
@@ -426,7 +428,7 @@ static void receive_accept(struct core *core, struct core_peer *peer, const stru
         }
         core_try_paths(core, peer);
         core_prove_path(core, peer, from->by);
-        peer->message.flow.acknowledge_now = true; /* the peer says nothing before it hears us */
+        peer->message.flow.acknowledge_now = true; /* the peer sends nothing before it hears us */
     } else if (connection->peer_key != from_le32(frame->connect->key) ||
                connection->state == CONNECTION_FAILED) {
         return;
@@ -483,7 +485,8 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
     touch(core, peer, is_patient(peer, frame));
 }
 
-/** Does a lane that cuts carry such a frame? A probe may follow what it asks for. */
+/** May a frame like this come over a lane with segmentation offload? A probe may follow the frames
+ *  that it asks about. */
 static bool is_of_cut_lane(const struct frame *frame, bool joined)
 {
     return joined ? frame->type == FRAME_DATA
@@ -506,7 +509,7 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
     bool joined = lane->cuts && incoming->segment_bytes > 0;
 
     if (!joined && incoming->bytes > lane->frame_bytes) {
-        verdict = FRAME_BAD_LENGTH; /* longer than we said, and than a chunk has room for */
+        verdict = FRAME_BAD_LENGTH; /* longer than we announced, and than a chunk */
     }
     if (verdict == FRAME_OK && lane->cuts && !is_of_cut_lane(&frame, joined)) {
         verdict = FRAME_BAD_TYPE;
@@ -537,7 +540,7 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
     uint32_t index = map_find(&core->by_key, frame.key);
     if (index == MAP_NONE) {
         core->counters.dropped_key++;
-        /* What does not say who sends it leaves this to other frames of that connection. */
+        /* A tacit frame names no sender. */
         if (frame.type != FRAME_CLOSE && !frame.tacit) {
             control_send_reset(core, &frame, &from, FRAME_RESET_UNKNOWN, now_ns);
         }
@@ -554,7 +557,7 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
         return NULL;
     }
     if (frame.tacit) {
-        frame.source = peer->message.destination; /* it says so by its key */
+        frame.source = peer->message.destination; /* its key tells */
     }
     receive_from_peer(core, peer, &frame, &from, now_ns);
     return frame.type >= FRAME_SEQUENCED && peer->touched ? peer : NULL;

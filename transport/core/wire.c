@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sequenced frames on their way out: over which lane each goes. */
+/* Sends sequenced frames, and chooses the lane of each. */
 #include "core/core_internal.h"
 
 #include <assert.h>
 
-/* Over a lane that has been narrowed goes only what is short enough for that; the rest goes over
- * another, of which the kernel cuts what it sends (UDP). Few lanes ever are, so this is apart. */
+/* A narrowed lane takes only short frames. Longer ones use another lane, whose datagrams the kernel
+ * fragments (UDP). Lanes are rarely narrowed, so this is a function of its own. */
 
 static inline bool is_narrowed(const struct core *core, unsigned by)
 {
@@ -20,8 +20,8 @@ static bool is_too_long(const struct core *core, const struct core_peer *peer, u
     return frame->head_bytes + frame->payload_bytes > most;
 }
 
-/** How many of the frames, from the first on, go together: those that are too long for the lane, or
- *  those that are not. @param count at least 1 */
+/** How many frames, from the first on, use the same lane: either all are too long for the narrowed
+ *  one, or none is. @param count at least 1 */
 __attribute__((noinline, cold)) static unsigned
 count_alike(const struct core *core, const struct core_peer *peer, unsigned by,
             const struct lane_outgoing *frames, unsigned count)
@@ -35,7 +35,7 @@ count_alike(const struct core *core, const struct core_peer *peer, unsigned by,
     return alike;
 }
 
-/** @return the lane that takes this frame in place of a narrowed one: perhaps that itself. */
+/** @return the lane for this frame instead of a narrowed one, which may be that lane itself. */
 __attribute__((noinline, cold)) static unsigned find_wide(const struct core *core,
                                                           const struct core_peer *peer, unsigned by,
                                                           const struct lane_outgoing *frame)
@@ -81,8 +81,7 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
         by = find_wide(wire->core, wire->peer, by, outgoing);
     }
     unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
-    if (taken == 0 &&
-        by != fast) { /* whoever takes nothing, for whatever reason, holds nothing up */
+    if (taken == 0 && by != fast) { /* a lane that takes nothing must not stop the others */
         by = fast;
         if (is_narrowed(wire->core, by)) {
             count = count_alike(wire->core, wire->peer, by, outgoing, count);

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/** The next random number of an endpoint. Once it is open, none of them takes a system call, which
- *  might be refused. */
+/** The next random number of an endpoint. Once it is open, this makes no system call, which might
+ * be refused. */
 static uint64_t random_number(void *context)
 {
     struct beowire_endpoint *endpoint = context;
@@ -26,15 +26,14 @@ static uint64_t random_number(void *context)
     return proof_number(endpoint->random_key, endpoint->random_count++);
 }
 
-/** So many sends have names of 15 bits (spare.h). */
+/** Limit because names of sends have 15 bits (spare.h). */
 #define OPERATIONS_MAX 32768
 
-/** Length of the options of programs that were compiled with the first beowire.h, and a later one.
- */
+/** Length of the options in the first beowire.h, and in a later one. */
 #define FIRST_OPTIONS_BYTES offsetof(struct beowire_options, configuration)
 #define SECOND_OPTIONS_BYTES offsetof(struct beowire_options, job_key)
 
-/** Takes over what the caller knows of, and defaults for what came later. */
+/** Copies the options that the caller's beowire.h has; later ones get defaults. */
 static int read_options(const struct beowire_options *given, struct beowire_options *options)
 {
     *options = (struct beowire_options)BEOWIRE_OPTIONS_DEFAULT;
@@ -44,7 +43,7 @@ static int read_options(const struct beowire_options *given, struct beowire_opti
     }
     memcpy(options, given, given->size);
     options->size = sizeof *options;
-    /* The lists are checked where they are read. */
+    /* Lists are checked where they are read. */
     bool bounded = options->operations != BEOWIRE_OPERATIONS_ANY;
     if (options->ethertype < 0x0600 || options->operations < 1 ||
         (bounded && options->operations > OPERATIONS_MAX) || options->peers < 1 ||
@@ -55,8 +54,7 @@ static int read_options(const struct beowire_options *given, struct beowire_opti
     return 0;
 }
 
-/** A secret whose incarnation is not 0. @return 0; a negative errno: nothing random is to be had.
- */
+/** Makes a secret whose incarnation is not 0. @return 0; a negative errno: no random bytes. */
 static int new_secret(uint8_t secret[ADDRESS_SECRET_BYTES])
 {
     do {
@@ -64,7 +62,7 @@ static int new_secret(uint8_t secret[ADDRESS_SECRET_BYTES])
         if (status != 0) {
             return status;
         }
-        /* No snapshot has the time at which it is resumed. */
+        /* The time differs if a snapshot of the machine is resumed. */
         struct timespec now[2] = {0};
         clock_gettime(CLOCK_REALTIME, &now[0]);
         clock_gettime(CLOCK_MONOTONIC, &now[1]);
@@ -87,7 +85,7 @@ static void own_address(const struct path_lanes *lanes, const uint8_t secret[ADD
     memcpy(address->bytes, &layout, sizeof layout);
 }
 
-/** Makes everything behind the handle; what was made is taken back by give_up(). */
+/** Creates everything behind the handle; take_down() destroys it. */
 static int set_up(struct beowire_endpoint *endpoint, const struct beowire_options *options,
                   const struct settings *settings)
 {
@@ -97,7 +95,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .grow = grow,
         .peers = options->peers,
         .peer_timeout_ns = options->peer_timeout_ns,
-        /* Without a keeper nobody would send what the application leaves behind. */
+        /* Without a keeper nobody would send the messages held back. */
         .hold = options->progress != BEOWIRE_PROGRESS_CALLS,
         .job_key = options->job_key,
         .go_back_n = options->go_back_n || settings->go_back_n,
@@ -118,7 +116,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         return status;
     }
     if (trace_file_open(&endpoint->trace, secure_getenv(TRACE_VARIABLE)) != 0) {
-        return -EBADMSG; /* beowire_configuration_check() says why */
+        return -EBADMSG; /* beowire_configuration_check() tells why */
     }
     status = lanes_open(options, proof_incarnation(secret), &number, &core_options.lanes,
                         &endpoint->missing);
@@ -128,7 +126,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         }
         own_address(&core_options.lanes, secret, options->ethertype, number, &core_options.address);
         status = core_open(&endpoint->core, &core_options);
-        endpoint->core.options.limits = NULL; /* they were copied, and do not outlive this call */
+        endpoint->core.options.limits = NULL; /* copied; they do not outlive this call */
     }
     if (status != 0) {
         lanes_close(&core_options.lanes, true);
@@ -142,7 +140,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     return 0;
 }
 
-/** Takes back what set_up() made. @param is_child fork() has made this process. */
+/** Destroys what set_up() created. @param is_child this process is a child of fork(). */
 static void take_down(struct beowire_endpoint *endpoint, bool is_child)
 {
     struct path_lanes lanes = endpoint->core.options.lanes;
@@ -216,8 +214,8 @@ int beowire_leave(beowire_endpoint *endpoint)
     return status;
 }
 
-/** Says goodbye, and again until all peers have answered: one that misses it, and our last
- *  acknowledgement, could not know that all its messages are here. */
+/** Says goodbye repeatedly until all peers have answered. A peer that misses it and our last
+ *  acknowledgement could not know that we have all its messages. */
 static void say_goodbye(struct beowire_endpoint *endpoint, uint64_t linger_ns)
 {
     uint64_t patience_ns = linger_ns < ENDPOINT_GOODBYE_NS ? linger_ns : ENDPOINT_GOODBYE_NS;
@@ -235,9 +233,9 @@ static void say_goodbye(struct beowire_endpoint *endpoint, uint64_t linger_ns)
     }
 }
 
-/** In a child that fork() has made: the connections, and what is outstanding, stay the parent's, so
- *  nothing is sent; the keeper is a thread of the parent. What a thread was in the middle of at the
- *  fork cannot be taken apart, and is left as it is. */
+/** For a child of fork(): connections and outstanding operations stay with the parent, so nothing
+ * is sent; the keeper is a thread of the parent. If a thread was using the endpoint at the fork, it
+ * is not destroyed. */
 static void abandon(struct beowire_endpoint *endpoint)
 {
     keeper_abandon(&endpoint->keeper);
@@ -254,12 +252,12 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
     if (status != 0 && status != -ECHILD) {
         return status;
     }
-    if (endpoint->process != getpid()) { /* also where the kernel wipes no pages (handle.h) */
+    if (endpoint->process != getpid()) { /* for kernels that do not wipe pages (handle.h) */
         abandon(endpoint);
         return 0;
     }
     keeper_stop(&endpoint->keeper);
-    endpoint->core.undelivered = false; /* of earlier failures the application knows */
+    endpoint->core.undelivered = false; /* the application knows of earlier failures */
     core_leave(&endpoint->core);
     status = own_flush(endpoint, linger_ns);
     if (status != 0 || endpoint->core.undelivered) {
@@ -489,7 +487,7 @@ static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t ta
     return status;
 }
 
-/** Whose messages are looked for. @return 0; -EINVAL: there is no such peer. */
+/** Finds the peer whose messages are wanted. @return 0; -EINVAL: no such peer. */
 static int find_source(const struct core *core, beowire_peer peer, const struct message_peer **from)
 {
     const struct core_peer *found = core_peer_at(core, peer);

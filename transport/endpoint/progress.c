@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: by the application's calls, while it waits, and by the keeper while it is away. */
+/* Progress: by the application's calls, while it waits, and by the keeper. */
 #include "endpoint/endpoint.h"
 
 #include "message/pull.h"
@@ -11,7 +11,7 @@
 /** While nothing arrives, the clock is read only at every so many polls. */
 #define POLLS_PER_CLOCK 16
 
-/** And the lanes are asked whether they still work at every so many. */
+/** And the lanes are asked whether they work at every so many. */
 #define POLLS_PER_STATUS (1u << 20)
 
 /** Rounds of progress that the keeper makes before it lets the application in. */
@@ -29,7 +29,7 @@ bool own_progress(struct beowire_endpoint *endpoint)
     struct core *core = &endpoint->core;
 
     if (endpoint->status != 0) {
-        endpoint->status = core_status(core); /* an interface may be back */
+        endpoint->status = core_status(core); /* an interface may be up again */
     }
     if (core_receive(core, own_clock_of, endpoint) > 0) {
         endpoint->idle_polls = 0;
@@ -62,8 +62,8 @@ static struct pollfd to_read(int descriptor)
     return (struct pollfd){.fd = descriptor, .events = POLLIN};
 }
 
-/** Fills in what becomes readable when a frame comes: ENDPOINT_DESCRIPTORS_MAX at most. @return how
- * many they are; 0: frames are there already. */
+/** Fills in the descriptors that become readable when a frame comes, at most
+ * ENDPOINT_DESCRIPTORS_MAX. @return their number; 0: frames have arrived already. */
 static unsigned arm(struct beowire_endpoint *endpoint, struct pollfd *readable)
 {
     const struct path_lanes *lanes = &endpoint->core.options.lanes;
@@ -91,20 +91,20 @@ static int sleep_on(struct pollfd *readable, unsigned count, uint64_t time_ns)
     return ppoll(readable, count, &timeout, NULL) < 0 ? -errno : 0;
 }
 
-/** When whoever sleeps now has to wake up, at the latest. */
+/** The latest time at which a thread that sleeps now must wake up. */
 static uint64_t wake_time(const struct beowire_endpoint *endpoint, uint64_t now_ns, uint64_t end_ns)
 {
     uint64_t wake_ns = endpoint->core.deadline_ns < end_ns ? endpoint->core.deadline_ns : end_ns;
 
     if (stats_is_stale(&endpoint->stats, &endpoint->core)) {
-        /* What happened last shall be seen, too, once. */
+        /* The last change must be published, too. */
         uint64_t due_ns = endpoint->stats.due_ns;
         wake_ns = due_ns > now_ns && due_ns < wake_ns ? due_ns : wake_ns;
     }
     return wake_ns;
 }
 
-/** Sleeps until a frame comes, a timer is due, or the time is over. */
+/** Sleeps until a frame comes, a timer is due, or `end_ns`. */
 static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint64_t end_ns)
 {
     uint64_t wake_ns = wake_time(endpoint, now_ns, end_ns);
@@ -161,7 +161,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
     uint64_t spun_since_ns = 0;
     uint64_t now_ns = 0;
     bool disturbed = false;
-    bool found = false; /* anything, since the clock was last read */
+    bool found = false; /* a frame has come since the clock was read */
 
     for (unsigned looks = 0;; looks++) {
         found = own_progress(endpoint) || found;
@@ -175,7 +175,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             return endpoint->status;
         }
         if (start_ns != 0 && looks % POLLS_PER_CLOCK != 0 && timeout_ns != 0) {
-            continue; /* a look is cheaper than the clock */
+            continue; /* polling is cheaper than reading the clock */
         }
         uint64_t before_ns = now_ns;
         now_ns = own_clock(endpoint);
@@ -189,7 +189,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             return has_completions(endpoint);
         }
         if (found) {
-            spun_since_ns = now_ns; /* a message is on its way: its next frame comes soon */
+            spun_since_ns = now_ns; /* a message is arriving: its next frame comes soon */
         } else if (patience_is_gap(now_ns - before_ns)) {
             disturbed = true;
             note_patience(patience, true);
@@ -240,7 +240,7 @@ int own_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
         }
         spun_since_ns = found ? now_ns : spun_since_ns;
         if (now_ns - spun_since_ns >= endpoint->patience.spin_ns) {
-            /* A signal, or an interface that is down, is seen by the next look. */
+            /* The next poll notices a signal, or an interface that is down. */
             (void)sleep_until(endpoint, now_ns, end_ns);
             spun_since_ns = own_clock(endpoint);
         }
@@ -264,7 +264,7 @@ void own_break(struct beowire_endpoint *endpoint)
     }
 }
 
-/** Lets others have the core. The keeper waits meanwhile, as it does for whoever polls. */
+/** Yields the core. Meanwhile the keeper waits, as for an application that polls. */
 static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
 {
     struct crowd *crowd = &endpoint->crowd;
@@ -282,7 +282,7 @@ static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
 void own_idle(struct beowire_endpoint *endpoint)
 {
     if (core_has_bulk(&endpoint->core) && !endpoint->core.bulk_is_stuck) {
-        return; /* nothing comes, but there is something to do */
+        return; /* nothing comes, but there is work */
     }
     uint64_t now_ns = own_clock(endpoint);
     enum crowd_advice advice = crowd_look(&endpoint->crowd, now_ns, endpoint->idle_polls);
@@ -358,10 +358,10 @@ int beowire_arm(beowire_endpoint *endpoint)
 /* ---- the application is away --------------------------------------------------------------- */
 
 /** The application may sleep at the descriptor, and the keeper has taken the frames that would have
- *  woken it. `quiet`: nothing is left to do before a frame comes or a timer is due. */
+ *  woken it. `quiet`: there is no work before a frame comes or a timer is due. */
 static void keep_descriptor(struct beowire_endpoint *endpoint, bool quiet)
 {
-    bool stays = endpoint->keeper.duty.sleep != NULL; /* it does itself what is left, and in time */
+    bool stays = endpoint->keeper.duty.sleep != NULL; /* the keeper does the rest itself in time */
 
     if (has_completions(endpoint) || own_served(endpoint) != endpoint->served_seen ||
         (!quiet && !stays)) {
@@ -372,7 +372,7 @@ static void keep_descriptor(struct beowire_endpoint *endpoint, bool quiet)
     }
 }
 
-/** Bytes that have come and gone, over all lanes. */
+/** Bytes received and sent, over all lanes. */
 static uint64_t moved_bytes(const struct core *core)
 {
     uint64_t bytes = 0;
@@ -393,18 +393,19 @@ static bool keeper_progress(void *context)
     core_look_at_all(core);
     for (unsigned i = 0; i < KEEPER_ROUNDS; i++) {
         if (!own_progress(endpoint) && (!core_has_bulk(core) || core->bulk_is_stuck)) {
-            break; /* nothing is there, or can be sent */
+            break; /* nothing has come, and nothing can be sent */
         }
     }
     uint64_t arrived_ns = own_clock(endpoint);
     if (core_has_held(&endpoint->core)) {
-        core_look_held(&endpoint->core, true, arrived_ns); /* late, and known to be */
+        core_look_held(&endpoint->core, true, arrived_ns); /* noticed late */
     }
     core_timers(&endpoint->core, arrived_ns);
     publish_if_due(endpoint, arrived_ns);
     endpoint->keeper_sleep_ns = 0;
     if (endpoint->keeper.duty.sleep != NULL) {
-        endpoint->status = core_status(&endpoint->core); /* takes errors, which end any sleep */
+        endpoint->status =
+            core_status(&endpoint->core); /* clears errors, which would end any sleep */
     }
     endpoint->keeper_descriptors =
         core_has_bulk(&endpoint->core) ? 0 : arm(endpoint, endpoint->keeper_readable);
@@ -429,7 +430,7 @@ static void keeper_sleep(void *context, uint64_t timeout_ns, int wake)
     if (time_ns == 0) {
         return;
     }
-    /* Longer than the interval: whoever does nothing shall cost nothing. */
+    /* Longer than the interval, so that an idle process costs nothing. */
     uint64_t most_ns = timeout_ns * 100;
     endpoint->keeper_readable[count] = (struct pollfd){.fd = wake, .events = POLLIN};
     (void)sleep_on(endpoint->keeper_readable, count + 1, time_ns < most_ns ? time_ns : most_ns);

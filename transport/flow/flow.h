@@ -20,16 +20,15 @@
  * frames, after FLOW_ACK_DELAY_NS, or at once when asked. While there is a gap, what is sent is
  * SACK, which tells what is kept; at once when the gap opens, or when a part of it is filled.
  *
- * Loss (loss.h). A frame is lost when one that was sent later is known to have arrived. When the
- * last frames are lost nothing is sent later: so when nothing has been acknowledged for two round
- * trips, PROBE is sent, which is small, and serves as the later frame. Data is sent twice only on
- * such evidence. Probes that go unanswered follow at the retransmission timeout (RFC 6298: srtt + 4
- * rttvar, bounds in tuning.h, doubling). A sender that has run out of credit probes likewise, so a
- * lost grant cannot stall it.
+ * Loss (loss.h). A frame is lost when one that was sent later is known to have arrived. If the last
+ * frames are lost, nothing is sent later; so after two round trips without an acknowledgement PROBE
+ * is sent, a small frame that serves as the later one. Data is retransmitted only on such evidence.
+ * Further probes follow at the retransmission timeout (RFC 6298: srtt + 4 rttvar, bounds in
+ * tuning.h, doubling). A sender without credit probes likewise, so a lost grant cannot stall it.
  *
- * Go-back-N (`go_back_n`, both ends alike): the receiver keeps nothing, and its SACK only says that
- * there is a gap; the sender then sends everything from the gap on again. It is what the papers
- * measured (GigaE PM, Sumimoto et al., ICS '99), and there to be measured against.
+ * Go-back-N (`go_back_n`, both ends alike): the receiver keeps nothing, and its SACK only reports a
+ * gap; the sender then retransmits everything from the gap on. This is for comparison with papers
+ * (GigaE PM, Sumimoto et al., ICS '99).
  *
  * Credit. `granted` is the first sequence that the peer may not send; whoever owns the memory
  * raises it with flow_grant().
@@ -49,37 +48,37 @@
 
 static_assert(FLOW_WINDOW_FRAMES == FRAME_SACK_FRAMES, "one SACK tells of the whole window");
 
-/** Frames that leave on one way overtake one another only if the network makes them. Those on
- *  different ways often do, so the arrival of one proves the loss of none but its own. */
+/** Frames on one way stay in order unless the network reorders them. Frames on different ways often
+ *  overtake one another, so loss is detected on each way separately. */
 enum flow_way {
     FLOW_WAY_USUAL,
-    FLOW_WAY_OTHER, /**< a second lane, or the one that was the usual before */
-    FLOW_WAY_CUT,   /**< a lane that cuts */
+    FLOW_WAY_OTHER, /**< a second lane, or the previous usual one */
+    FLOW_WAY_CUT,   /**< a lane with segmentation offload */
     FLOW_WAYS,
 };
 
-/** A frame to be sent: a contiguous head, and perhaps data that stays where the user has it. */
+/** A frame to send: a contiguous head, and perhaps data in the user's buffer. */
 struct flow_frame {
-    struct flow_frame *next; /**< for whoever owns it; the flow does not touch it */
+    struct flow_frame *next; /**< for the owner; not used by the flow */
     void *owner;             /**< handed back with it */
     const uint8_t *payload;  /**< follows the head on the wire; valid until acknowledged */
     uint32_t payload_bytes;  /**< of `payload`, 0 if all is in the head */
-    uint32_t head_bytes;     /**< header, operation header, and data copied behind them */
+    uint32_t head_bytes;     /**< header, operation header, and copied data */
     uint8_t *head;           /**< with LANE_HEADROOM writable bytes in front */
-    uint64_t sent_ns;        /**< the flow's: when it left last */
+    uint64_t sent_ns;        /**< set by the flow: when it was last sent */
     bool exempt;             /**< may be sent without credit; set before it is pushed */
-    bool lent;               /**< its owner's: `payload` will be copied behind the head soon */
-    uint8_t way;             /**< the wire's: enum flow_way, on which it left last */
-    uint8_t first_way;       /**< the wire's: on which it left first */
-    uint32_t transmissions;  /**< the flow's: how many times it has left */
+    bool lent;               /**< set by the owner: `payload` will soon be copied behind the head */
+    uint8_t way;             /**< set by the wire: enum flow_way, on which it was last sent */
+    uint8_t first_way;       /**< set by the wire: on which it was first sent */
+    uint32_t transmissions;  /**< set by the flow: how often it was sent */
 };
 
-/** The way out. `context` is the one given to the call. */
+/** What the flow sends with. `context` is that of the call. */
 struct flow_wire {
     /** Sends frames in order, and notes the way of each; returns how many were taken (0 .. count).
-     *  What was not taken is offered again later. */
+     *  The others are offered again later. */
     unsigned (*send)(void *context, struct flow_frame *const *frames, unsigned count);
-    /** `frame` has been acknowledged (or given up): it is its owner's again. */
+    /** `frame` was acknowledged or abandoned, and belongs to its owner again. */
     void (*released)(void *context, struct flow_frame *frame);
     void *context;
 };
@@ -101,32 +100,32 @@ struct flow {
     uint32_t seen; /**< one past the last sequence known to have been sent; `expected`: no gap */
     uint32_t granted;
     uint32_t granted_sent;      /**< `granted` as the peer last saw it */
-    uint32_t unacknowledged;    /**< frames accepted or kept since that was told */
-    uint32_t probe_seen;        /**< number of the latest PROBE that came */
+    uint32_t unacknowledged;    /**< frames accepted or kept since the last acknowledgement */
+    uint32_t probe_seen;        /**< number of the latest PROBE received */
     bool acknowledge_now;       /**< the peer waits for it */
     bool go_back_n;             /**< set once, before the first frame */
     bool gap_reported;          /**< go-back-N: gap_sequence, gap_ns are valid */
     uint32_t gap_sequence;      /**< `expected` at the last report */
     uint64_t gap_ns;            /**< when that was */
-    uint64_t acknowledge_at_ns; /**< when a delayed one is due; meaningful if unacknowledged > 0 */
+    uint64_t acknowledge_at_ns; /**< when a delayed acknowledgement is due, if unacknowledged > 0 */
 
     /* time */
     struct rtt rtt;
     uint64_t timeout_at_ns;    /**< the next probe; 0: none */
-    unsigned backoff;          /**< times that has been reached in a row */
-    bool watching;             /**< the timeout is flow_watch()'s: nothing is outstanding */
-    uint8_t unanswered;        /**< PROBEs sent since the peer said anything; 255: or more */
-    uint64_t waiting_since_ns; /**< since when the peer owes us an answer; 0: it does not */
-    uint64_t stuck_since_ns;   /**< when the frame `first` was first sent again; 0: it was not */
+    unsigned backoff;          /**< timeouts in a row */
+    bool watching;             /**< the timeout is that of flow_watch(); nothing is outstanding */
+    uint8_t unanswered;        /**< PROBEs sent since the peer was heard; 255: or more */
+    uint64_t waiting_since_ns; /**< since when an answer is awaited; 0: none is */
+    uint64_t stuck_since_ns;   /**< when the frame `first` was first retransmitted; 0: it was not */
     uint64_t probed_ns;        /**< when the latest PROBE left, */
     uint32_t probed_highest;   /**< and what `highest` was, */
-    uint8_t probed_ways;       /**< and for which ways its answer is evidence: bits */
+    uint8_t probed_ways;       /**< and the ways for which its answer is evidence (bits) */
     uint64_t went_back_ns;     /**< go-back-N: when we last went back, to ... */
     uint32_t went_back_to;
     struct congestion congestion; /**< in frames */
     struct loss loss;
 
-    /* counters, for good */
+    /* counters that never decrease */
     uint64_t sent_frames;
     uint64_t retransmitted_frames;
     uint64_t probes;
@@ -134,17 +133,17 @@ struct flow {
     uint64_t duplicates;
     uint64_t kept_frames;
 
-    /* Last, so that what every frame touches lies together. */
+    /* Last, so that the fields that every frame needs share cache lines. */
     struct window_set delivered; /**< of first .. highest */
     struct window_set lost;
-    struct window_set kept;                      /**< of expected .. granted: here, too early */
+    struct window_set kept;                      /**< of expected .. granted: came early */
     struct flow_frame *ring[FLOW_WINDOW_FRAMES]; /**< sequence s is at s % FLOW_WINDOW_FRAMES */
 };
 
-/** What flow_check() says of a sequenced frame. */
+/** What to do with a sequenced frame. */
 enum flow_verdict {
     FLOW_NEXT,      /**< the one expected: handle it, then flow_accept() */
-    FLOW_KEEP,      /**< too early: keep it, hand it in as FLOW_NEXT when it is expected */
+    FLOW_KEEP,      /**< came early: keep it, and treat it as FLOW_NEXT when it is expected */
     FLOW_DUPLICATE, /**< seen before: drop it */
     FLOW_GAP,       /**< go-back-N, and frames before it are missing: drop it */
     FLOW_OVERRUN,   /**< sent without credit: drop it */
@@ -172,13 +171,13 @@ static inline bool flow_is_idle(const struct flow *flow)
     return flow->first == flow->next;
 }
 
-/** Is there anything that only an answer of the peer can move on? */
+/** Is an answer of the peer awaited? */
 static inline bool flow_awaits_answer(const struct flow *flow)
 {
     return flow->first != flow->next || flow->starved;
 }
 
-/** Since when a frame does not arrive that is sent again and again; 0: there is none. */
+/** Since when a frame has been retransmitted in vain; 0: there is none. */
 static inline uint64_t flow_stuck_since(const struct flow *flow)
 {
     return flow->stuck_since_ns != 0 &&
@@ -193,14 +192,14 @@ static inline uint32_t flow_window(const struct flow *flow, uint32_t begin)
     return sequence_before(begin, flow->limit) ? flow->limit - begin : 0;
 }
 
-/** And would it be sent at once, as far as credit goes? */
+/** Is there credit to send another frame at once? */
 static inline bool flow_has_credit(const struct flow *flow)
 {
     return sequence_before(flow->next, flow->limit);
 }
 
-/** There is more to push (or the application was turned away, and will come again), and no credit
- *  for it: the peer is probed until it grants some. */
+/** There is more to push (or the application was turned away, and will try again), and no credit:
+ * the peer is probed until it grants some. */
 static inline void flow_starve(struct flow *flow, bool starved)
 {
     flow->starved = starved;
@@ -223,29 +222,29 @@ static inline void flow_push(struct flow *flow, struct flow_frame *frame)
     flow->next++;
 }
 
-/** Sends what may be sent: what was lost before what is new. */
+/** Sends what may be sent, lost frames before new ones. */
 void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *wire);
 
-/** In place of flow_transmit(), to a peer to which nothing is to be sent before it has been heard:
- * what is due is noted, and the peer is probed for an answer as if frames had left. */
+/** Instead of flow_transmit(), for a peer to which nothing may be sent before it is heard: probes
+ * the peer as if frames had been sent. */
 void flow_hold_back(struct flow *flow, uint64_t now_ns);
 
-/** Could flow_transmit() go on, if only the lane took more? */
+/** Does flow_transmit() wait only for the lane? */
 bool flow_waits_for_lane(const struct flow *flow);
 
-/** The peer has said something, of which nothing else is known: it is there. */
+/** Something was received from the peer, so it is alive. */
 void flow_heard(struct flow *flow);
 
 /** Takes acknowledgement and credit from a frame of the peer (any but DATA, which has neither), and
- *  from SACK what is missing. The peer was heard.
- *  @return false: they make no sense (the frame should be dropped, nothing has changed). */
+ *  gaps from SACK.
+ *  @return false: they are invalid (drop the frame; nothing has changed). */
 bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t now_ns,
                        const struct flow_wire *wire);
 
-/** A probe has been sent, with the number flow_probe_number(): starts the timeout again. */
+/** A probe was sent, with the number flow_probe_number(): restarts the timeout. */
 void flow_timeout(struct flow *flow, uint64_t now_ns);
 
-/** PROBE has been sent, besides those that are due: its answer counts, and nothing else changes. */
+/** An additional PROBE was sent: its answer counts, and nothing else changes. */
 static inline void flow_asked(struct flow *flow, uint64_t now_ns)
 {
     flow->probes++;
@@ -254,8 +253,8 @@ static inline void flow_asked(struct flow *flow, uint64_t now_ns)
     flow->probed_ways = 1u << FLOW_WAY_USUAL;
 }
 
-/** The way on which a PROBE is sent now: the first one after progress follows what it asks for, so
- *  that it does not overtake it; later ones take the usual way, and prove for all. */
+/** The way of the next PROBE. The first one after progress follows the frames that it asks about,
+ * so as not to overtake them; later ones take the usual way, and are evidence for all ways. */
 static inline enum flow_way flow_probe_way(const struct flow *flow)
 {
     return flow->backoff == 0 && flow->first != flow->highest
@@ -263,7 +262,7 @@ static inline enum flow_way flow_probe_way(const struct flow *flow)
                : FLOW_WAY_USUAL;
 }
 
-/** What is sent from now on takes another way than what has left: nothing is known against it. */
+/** Frames take another way from now on, about which nothing is known yet. */
 static inline void flow_change_way(struct flow *flow)
 {
     flow->backoff = 0;
@@ -278,8 +277,8 @@ static inline uint32_t flow_probe_number(const struct flow *flow)
     return (uint32_t)(flow->probes + 1);
 }
 
-/** An operation depends on the peer although nothing is outstanding (a message was announced, or is
- *  half there): if `wanted`, it is probed every FLOW_WATCH_NS, so that its death is noticed. */
+/** An operation depends on the peer although no frame is outstanding (a message was announced, or
+ * has come in part): if `wanted`, probes the peer every FLOW_WATCH_NS, to notice its death. */
 void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns);
 
 /** Gives up: releases every frame. */
@@ -287,16 +286,16 @@ void flow_abandon(struct flow *flow, const struct flow_wire *wire);
 
 /* ---- receiving ----------------------------------------------------------------------------- */
 
-/** Judges a sequenced frame, and notes what has to be answered. */
+/** Says what to do with a sequenced frame, and notes what to acknowledge. */
 enum flow_verdict flow_check(struct flow *flow, const struct frame *frame, uint64_t now_ns);
 
-/** Are frames missing before some that were sent, as far as we know? */
+/** Are frames missing before others that are known to have been sent? */
 static inline bool flow_has_gap(const struct flow *flow)
 {
     return flow->seen != flow->expected;
 }
 
-/** A frame is here that has not been told of. */
+/** Counts a frame that is not acknowledged yet. */
 static inline void flow_count_unacknowledged(struct flow *flow, const struct frame *frame,
                                              uint64_t now_ns)
 {
@@ -326,8 +325,8 @@ static inline void flow_accept(struct flow *flow, const struct frame *frame, uin
     flow_count_unacknowledged(flow, frame, now_ns);
 }
 
-/** So many frames that were the next, one after the other, within the credit, with nothing missing
- *  between them and what was seen last, and without flags, have been handled. */
+/** A run of frames was handled, each of them the next, within the credit, without flags, and
+ * without a gap after the last one seen. */
 static inline void flow_accept_run(struct flow *flow, uint32_t frames, uint64_t now_ns)
 {
     flow->expected += frames;
@@ -338,13 +337,13 @@ static inline void flow_accept_run(struct flow *flow, uint32_t frames, uint64_t 
     flow->unacknowledged += frames;
 }
 
-/** The peer sent PROBE: an answer is owed. */
+/** The peer sent PROBE, which must be answered. */
 void flow_probed(struct flow *flow, const struct frame *frame);
 
-/** Does the peer, as far as it knows, run short of credit that it could have? */
+/** Should the peer be told of more credit? */
 bool flow_grant_is_due(const struct flow *flow);
 
-/** Lets the peer send up to, not including, `granted`; never takes back. */
+/** Lets the peer send up to, but not including, `granted`. Never reduces the credit. */
 static inline void flow_grant(struct flow *flow, uint32_t granted)
 {
     if (sequence_before(flow->granted, granted)) {
@@ -352,8 +351,8 @@ static inline void flow_grant(struct flow *flow, uint32_t granted)
     }
 }
 
-/** Stamps acknowledgement and credit on a frame that is about to leave: none is owed after it,
- *  unless there is a gap, which only SACK can tell of. `flags`: more flags for it. */
+/** Writes acknowledgement and credit into a frame about to be sent. Afterwards no acknowledgement
+ * is due, unless there is a gap, which only SACK reports. `flags`: further flags of the frame. */
 void flow_stamp(struct flow *flow, uint8_t *head, uint16_t flags);
 
 /** Fills in SACK, and stamps its head; for when flow_has_gap(). */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lane.h - a way for frames to leave this process and to arrive in another.
+ * lane.h - carries frames from this process to others.
  *
- * A lane may lose, double and reorder frames, but it does not alter them, and delivers to this
- * endpoint only frames that were sent to it. Everything else is the business of the layers above.
- * An endpoint has several: which of them reach a peer follows from the peer's address.
+ * A lane may lose, duplicate and reorder frames, but it does not alter them, and delivers to this
+ * endpoint only frames that were sent to it. All else is done by the layers above. An endpoint has
+ * several lanes; a peer's address says which of them reach the peer.
  *
- * Memory: a frame to be sent has LANE_HEADROOM writable bytes in front of its head, where the lane
- * writes its envelope. A received frame is the lane's, and valid until release().
+ * Memory: a frame to send has LANE_HEADROOM writable bytes in front of its head, where the lane
+ * writes its envelope. A received frame belongs to the lane, and is valid until release().
  * Threads: one at a time.
  *
  * A new lane NAME is
@@ -17,11 +17,11 @@
  *  2. transport/lane/NAME.c, in transport/meson.build, too, with
  *       - a struct that begins with struct lane, and its struct lane_operations;
  *       - every field of struct lane that says what the lane can do ("What it can do", below):
- * those above ask for nothing else. If it can do what none before it could, that is a new field;
+ *         the layers above use nothing else. A new ability is a new field;
  *       - `const struct lane_type NAME_lane_type` (lane_type.h);
- *  3. only if an address does not have yet what it takes to reach it: frame/address_layout.h and
+ *  3. only if an address lacks what is needed to reach it: frame/address_layout.h and
  *     core/address.c;
- *  4. what users and other programs read of it: docs/EXTENDING.md lists the places and the tests.
+ *  4. its name in documents and other programs: docs/EXTENDING.md lists the places and the tests.
  */
 #ifndef BEOWIRE_LANE_LANE_H
 #define BEOWIRE_LANE_LANE_H
@@ -41,9 +41,8 @@ struct lane_of_each {
 #undef LANE_KIND_BYTES
 };
 
-/** Lanes of one endpoint at most: of each kind as many as it may have. Whoever has TIPC or
- * verbs, which are in the place of an interface in its address, has no lanes of a fourth one: so
- * they take no room. Nor does xdp, which is in the place of packet. */
+/** Maximum number of lanes of one endpoint, over all kinds. TIPC and verbs take the place of an
+ * interface in the address, and xdp that of packet, so they do not count. */
 enum {
     LANES_MAX = sizeof(struct lane_of_each) - sizeof((struct lane_of_each *)0)->tipc -
                 sizeof((struct lane_of_each *)0)->verbs - sizeof((struct lane_of_each *)0)->xdp
@@ -51,8 +50,7 @@ enum {
 
 struct address_layout;
 
-/** Where frames go to or come from: meaningful to one lane only, comparable bytewise. Lanes lay
- *  structs of their own over it. */
+/** An address of one lane, comparable bytewise. Each lane lays a struct of its own over it. */
 struct lane_address {
     _Alignas(8) uint8_t bytes[24];
 };
@@ -62,16 +60,16 @@ struct lane_outgoing {
     uint32_t head_bytes;
     uint32_t payload_bytes; /**< 0: none */
     const uint8_t *payload; /**< follows the head */
-    /** The next frame is so much longer: zeros after this one let both travel in one train (at most
-     *  FRAME_EVENED_BYTES; a lane without trains leaves them out). */
+    /** The next frame is longer by this much. With zeros after this frame, both fit one train (at
+     * most FRAME_EVENED_BYTES; a lane without trains ignores it). */
     uint32_t shorter_bytes;
-    /** 0: a frame. Else this is DATA (frame.h) of as many segments of so many bytes as the payload
-     *  has, the last perhaps shorter, and the head that of the first. Only for lanes that cut, and
-     *  over these DATA has no other form. */
+    /** 0: a frame. Otherwise this is DATA (frame.h) in segments of this many bytes, the last
+     * perhaps shorter, with the head of the first. DATA has this form on lanes with segmentation
+     * offload, and only there. */
     uint32_t segment_bytes;
 };
 
-/** Frames on the wire that it is. */
+/** Number of frames on the wire. */
 static inline uint32_t lane_segments(uint32_t payload_bytes, uint32_t segment_bytes)
 {
     return segment_bytes == 0 ? 1 : (payload_bytes + segment_bytes - 1) / segment_bytes;
@@ -80,91 +78,90 @@ static inline uint32_t lane_segments(uint32_t payload_bytes, uint32_t segment_by
 struct lane_incoming {
     const uint8_t *data; /**< without the lane's envelope */
     uint32_t bytes;      /**< of the whole frame */
-    /** NULL: all bytes follow one another at `data`. Else the frame came as was expected (see
-     *  expect()): at `data` are the first `head_bytes`, and the others lie here. */
+    /** NULL: the whole frame is at `data`. Otherwise the frame came as expected (see expect()): the
+     *  first `head_bytes` are at `data`, the others here. */
     const uint8_t *payload;
-    uint32_t segment_bytes; /**< as in struct lane_outgoing; others than lanes that cut leave it */
-    /** A frame whose source, acknowledgement and credit are not known (0): its key says from whom
-     * it is. Others than lanes that cut leave it. */
+    uint32_t segment_bytes; /**< as in struct lane_outgoing; set only by lanes that cut */
+    /** The frame has no source, acknowledgement and credit (0); its key tells the sender. Set only
+     * by lanes that cut. */
     bool tacit;
-    /** The lane's own checksum says that it is not what was sent. Nothing else is known of it than
-     *  where it came from. Others than lanes that cut leave it. */
+    /** The lane's own checksum is wrong. Only the source is known. Set only by lanes that cut. */
     bool damaged;
     struct lane_address from;
 };
 
-/** What a lane may assume about the frames that come next, so that it can have them put where they
- *  belong: frames of equal length, of the same message, one after the other. */
+/** The frames that probably come next, so that the lane can have payloads placed in the user's
+ *  buffer: consecutive frames of equal length, of one message. */
 struct lane_expectation {
-    uint8_t *target;        /**< where the payload of the first frame goes */
-    uint32_t frames;        /**< so many; 0: nothing is expected */
-    uint32_t head_bytes;    /**< of each frame, before the payload */
-    uint32_t payload_bytes; /**< of each frame but perhaps the last */
-    uint64_t bytes;   /**< of payload in all; more than that of `frames`: so many may follow */
-    uint32_t key;     /**< the frames are DATA (frame.h) with this key, ... */
-    uint32_t message; /**< ... of this name, ... */
-    uint64_t offset;  /**< ... the first of them at this offset: whole payloads */
+    uint8_t *target;          /**< where the payload of the first frame goes */
+    uint32_t frames;          /**< 0: nothing is expected */
+    uint32_t head_bytes;      /**< of each frame, before the payload */
+    uint32_t payload_bytes;   /**< of each frame, except perhaps the last */
+    uint64_t bytes;           /**< of payload in all, including what may follow `frames` */
+    uint32_t key;             /**< the frames are DATA (frame.h) with this key, ... */
+    uint32_t message;         /**< ... of this name, ... */
+    uint64_t offset;          /**< ... the first of them at this offset: whole payloads */
     struct lane_address from; /**< and come from here */
 };
 
-/** How well a lane carries the data of long messages: of those that reach a peer and work, the best
- *  are used, all rails at once. */
+/** How well a lane carries the data of long messages. Of the lanes that reach a peer and work, the
+ *  best of each rail are used, all rails at once. */
 enum lane_bulk {
     LANE_BULK_LAST,   /**< after all others */
-    LANE_BULK_FRAMES, /**< each frame takes a way through the kernel of its own */
-    LANE_BULK_TRAINS, /**< many share one */
-    LANE_BULK_CUT,    /**< and without headers of ours between the payloads */
-    LANE_BULK_MEMORY, /**< no network is quicker */
+    LANE_BULK_FRAMES, /**< each frame passes the kernel separately */
+    LANE_BULK_TRAINS, /**< many frames pass the kernel together */
+    LANE_BULK_CUT,    /**< the same, without headers between the payloads */
+    LANE_BULK_MEMORY, /**< shared memory, quicker than any network */
     LANE_BULK_KINDS
 };
 
-/** Bytes of a frame that was refused, from its first on, that are of use: with the key that its
- *  header has, and the one in CONNECT. */
+/** First bytes of a refused frame that are useful: they contain the key of its header, and the one
+ * in CONNECT. */
 #define LANE_QUOTE_BYTES 64
 
-/** Word that nobody is at an address any more, or that what was sent there has not arrived. */
+/** A report that no process has an address any more, or that frames to it did not arrive. */
 struct lane_loss {
     struct lane_address address;
-    /** This host's own kernel knows it, of a peer that was met there. Else the network has said so,
-     *  which anybody can who knows our address: a hint. */
+    /** This host's kernel knows it. Otherwise the report came from the network, where anybody who
+     *  knows our address can send it: a hint. */
     bool certain;
-    /** Said instead: what goes there is too long for the way. A hint, too. */
+    /** A report that frames are too long for the path. Also a hint. */
     bool too_long;
-    uint8_t quote_bytes; /**< how many bytes of the frame of ours that was refused came with it */
+    uint8_t quote_bytes; /**< bytes of the refused frame that the report quotes */
     uint8_t quote[LANE_QUOTE_BYTES];
 };
 
-/** What call_witness() has found out of a process that says nothing. */
+/** The result of call_witness() about a silent process. */
 enum lane_witness {
-    LANE_WITNESS_UNKNOWN, /**< nothing comes back from there, whoever is asked */
-    LANE_WITNESS_PROVES,  /**< its kernel has its key: it is there */
-    LANE_WITNESS_SILENT,  /**< others are answered there: nobody has the key */
-    LANE_WITNESS_ENDED,   /**< it was proven, and is not any more; may be called again */
+    LANE_WITNESS_UNKNOWN, /**< no answer of any kind */
+    LANE_WITNESS_PROVES,  /**< its kernel has its key, so the process exists */
+    LANE_WITNESS_SILENT,  /**< the kernel answers, but has no such key */
+    LANE_WITNESS_ENDED,   /**< the kernel had the key, and has it no longer; may be called again */
 };
 
 #define LANE_WITNESS_KEY_BYTES 16
 
-/** What a lane keeps of a question to a kernel. */
+/** Integers in which a lane stores a question to a kernel. */
 #define LANE_WITNESS_CALLS 4
 
-/** What ask_host() has found out. */
+/** The result of ask_host(). */
 enum lane_host {
-    LANE_HOST_ASKED,   /**< nothing yet: what it answers comes with host_answer() */
-    LANE_HOST_ANSWERS, /**< the host is there */
-    LANE_HOST_VOUCHES, /**< and would say so if the process were not */
+    LANE_HOST_ASKED,   /**< no answer yet: see host_answer() */
+    LANE_HOST_ANSWERS, /**< the host answers */
+    LANE_HOST_VOUCHES, /**< and would report the end of the process */
 };
 
 struct lane;
 
-/** Of one lane: those of packet(7), and an XDP one. To close one the kernel waits for a grace
- * period of RCU (some 15 ms), for one with a ring of packet(7) twice. */
+/** Slow sockets of one lane: those of packet(7), and an XDP socket. Closing one takes an RCU grace
+ * period (some 15 ms); with a ring of packet(7), two. */
 #define LANE_SLOW_SOCKETS_MAX 3
 
 struct lane_operations {
     /** Writes into our own address what others need to reach us here. */
     void (*publish)(const struct lane *lane, struct address_layout *address);
     /** Can the endpoint with this address be reached over this lane?
-     *  @return 0, and `to` is written; -EHOSTUNREACH: not this way. */
+     *  @return 0, and `to` is written; -EHOSTUNREACH: no. */
     int (*reach)(struct lane *lane, const struct address_layout *address, struct lane_address *to);
     /** Sends frames in order; returns how many were taken (0 .. count): they have been copied. 0
      *  means "not now". */
@@ -172,38 +169,39 @@ struct lane_operations {
                      const struct lane_outgoing *frames, unsigned count);
     /** Takes up to `count` frames that have arrived; never blocks. */
     unsigned (*receive)(struct lane *lane, struct lane_incoming *frames, unsigned count);
-    /** Gives back what the last receive() handed out. */
+    /** Returns the frames of the last receive() to the lane. */
     void (*release)(struct lane *lane);
-    /** Says what is likely to come next; NULL if the lane has no use for it. `expectation` is
-     *  copied; until the next expect() the bytes at its `target` may be overwritten with anything
-     *  by receive(), but frames that did not come as expected are handed out in the lane's own
-     *  memory. */
+    /** Tells which frames are likely to come next; NULL if the lane cannot use this. `expectation`
+     *  is copied. Until the next expect(), receive() may overwrite the bytes at its `target` with
+     *  anything. Frames that do not come as expected are in the lane's own memory. */
     void (*expect)(struct lane *lane, const struct lane_expectation *expectation);
-    /** Names an address whose process is said to have ended (a refusal by its host's kernel), or
-     *  known to (a closed socket), each once; and one to which nothing can be sent just now, as
-     *  often as that was tried, where memory is shared; and one to which frames are said to be too
-     *  long for the way. NULL if the lane never hears of it.
+    /** Reports an address whose process has ended, as its host's kernel says (a refusal) or as is
+     *  certain (a closed socket), once each; with shared memory, an address to which nothing can be
+     *  sent now, at each attempt; and one to which frames are too long for the path. NULL if the
+     *  lane gets no such reports.
      *  @return false: there is none. */
     bool (*lost)(struct lane *lane, struct lane_loss *loss);
-    /** What is too long for its way is cut there from now on, and joined by who gets it, at a
-     * price: of use only if the way has become narrower since connections were made. NULL: that is
-     * not possible. @param known someone who saw a frame says so; else a frame just does not arrive
-     */
+    /** From now on, datagrams that are too long for the path are fragmented there and reassembled
+     * by the receiver. This is slow, and useful only if the path's MTU has decreased since
+     * connections were made. NULL: not possible. @param known a router has reported it; otherwise a
+     * frame just does not arrive */
     void (*cut)(struct lane *lane, bool known);
-    /** Asks whether the host at this address is there, of which the process may stand still. What
-     *  it answers comes back with `mark`. NULL: the lane cannot.
-     *  @param vouch ask for proof that the end of a process there would be told of, too. */
+    /** Asks whether the host at this address answers, although a process there may be stopped. The
+     *  answer comes with `mark`. NULL: the lane cannot.
+     *  @param vouch also ask for proof that the end of a process there would be reported. */
     enum lane_host (*ask_host)(struct lane *lane, const struct lane_address *to, uint32_t mark,
                                bool vouch);
-    /** Takes an answer that has come since; NULL: ask_host() knows at once, or there is none.
-     *  @return LANE_HOST_ASKED: there is none; else `mark` is that of the question. */
+    /** Takes an answer that has come since; NULL: ask_host() returns it, or there is no ask_host().
+     *  @return LANE_HOST_ASKED: no answer; otherwise `mark` is that of the question. */
     enum lane_host (*host_answer)(struct lane *lane, uint32_t *mark);
-    /** Has our kernel prove with this key, whatever becomes of us, that we are there; NULL, and so
-     *  the next three: the lane cannot. @return 0, or a negative errno: the kernel cannot. */
+    /** Has our kernel answer for us with this key while the process exists, even if it is stopped;
+     *  NULL, and so the next three: the lane cannot. @return 0; a negative errno: the kernel
+     * cannot.
+     */
     int (*bear_witness)(struct lane *lane, const uint8_t key[LANE_WITNESS_KEY_BYTES]);
     /** Asks the kernel at this address whether it has the key.
-     *  @param called gets what the next two want to have
-     *  @return 0; a negative errno: there is no room to ask, and nothing was. */
+     *  @param called gets the question, for the next two functions
+     *  @return 0; a negative errno: nothing was asked, for lack of room. */
     int (*call_witness)(struct lane *lane, const struct lane_address *to,
                         const uint8_t key[LANE_WITNESS_KEY_BYTES], int called[LANE_WITNESS_CALLS]);
     enum lane_witness (*witness)(struct lane *lane, int called[LANE_WITNESS_CALLS]);
@@ -212,76 +210,75 @@ struct lane_operations {
      *  @return 0; a negative errno: it is not allowed or not possible. */
     int (*read_memory)(struct lane *lane, const struct lane_address *from, uint64_t address,
                        void *target, uint64_t bytes);
-    /** Whoever is at `to` reads no more of our memory from now on: what its read_memory() copies
-     *  later fails (-ECONNRESET), and so does what it has not finished. For good; with lend(),
-     * until meet() again, and what we read there has failed, too. NULL if nobody can read. */
+    /** Prevents the process at `to` from reading our memory: its later and unfinished read_memory()
+     *  fail (-ECONNRESET). For good; with lend() until the next meet(), and our reads from it fail,
+     * too. NULL if nobody can read. */
     void (*withdraw)(struct lane *lane, const struct lane_address *to);
-    /** Lets go of whoever is at `to`, with whom no memory is to be shared after all: it hears of it
-     *  as of our end, and lost() does not name it. NULL if nothing is kept of those who are met. */
+    /** Stops sharing memory with the process at `to`. It is told as if we had ended, and lost()
+     * does not report it. NULL if the lane keeps nothing about processes. */
     void (*leave)(struct lane *lane, const struct lane_address *to);
-    /* Memory that the other end reads by itself, over the wire: this and the next five, or NULL if
-     * the lane cannot. Unlike read_memory() it takes a name that the owner gives for the time
-     * being, and ends later. */
-    /** Whoever is at `to` may read what is lent to it, and lend to us. Both ends have to say so,
-     * with the keys that each has chosen for their connection, and again if they change, until
-     *  withdraw(). */
+    /* Memory that the other end reads over the wire without us: this and the next five, or NULL if
+     * the lane cannot. Unlike read_memory(), a read needs a temporary name given by the owner, and
+     * ends later. */
+    /** The process at `to` may read memory that is lent to it, and lend to us. Both ends must call
+     * this, with the keys that each has chosen for the connection, and again if these change. Valid
+     *  until withdraw(). */
     void (*meet)(struct lane *lane, const struct lane_address *to, uint32_t own_key,
                  uint32_t peer_key);
-    /** Lets whoever is at `to` read so much memory, until take_back(), or withdraw().
-     *  @return what the peer has to give to its begin_read(); 0: it cannot (now). */
+    /** Lets the process at `to` read this memory, until take_back() or withdraw().
+     *  @return the argument for the peer's begin_read(); 0: not possible (now). */
     uint64_t (*lend)(struct lane *lane, const struct lane_address *to, const void *memory,
                      uint64_t bytes);
-    /** Nobody reads it from now on. */
+    /** Ends the loan: nobody reads the memory from now on. */
     void (*take_back)(struct lane *lane, uint64_t lent);
-    /** Begins to read from the beginning of what was lent to us. It has ended when read_ended()
-     *  says so, or stop_read() returns; until then `target` is the lane's to write.
-     *  @return 0; a negative errno: not now, or not any more, and nothing was begun. */
+    /** Begins to read lent memory, from its beginning. The read ends with read_ended() or
+     *  stop_read(); until then the lane may write to `target`.
+     *  @return 0; a negative errno: not now, or not any more; nothing was begun. */
     int (*begin_read)(struct lane *lane, const struct lane_address *from, uint64_t lent,
                       void *target, uint64_t bytes, void *read);
-    /** Takes a read that has ended: `status` 0, all is there; else a negative errno, and anything
-     *  may be there. What ends makes descriptor() readable, as a frame does.
-     *  @return false: none has. */
+    /** Takes a read that has ended. `status` 0: the data is complete; a negative errno: `target`
+     * has undefined contents. The end of a read makes descriptor() readable, as a frame does.
+     *  @return false: none has ended. */
     bool (*read_ended)(struct lane *lane, void **read, int *status);
-    /** Ends a read at once, if it has not ended: others of the same peer may fail by that. */
+    /** Ends a read at once, if it has not ended. Other reads from the same peer may then fail. */
     void (*stop_read)(struct lane *lane, void *read);
-    /** 0, or a negative errno once the lane is of no use any more (-ENETDOWN). It may recover. */
+    /** 0; a negative errno: the lane does not work (-ENETDOWN). It may recover. */
     int (*status)(struct lane *lane);
-    /** Makes ready to sleep: from now on, a frame that arrives makes descriptor() readable. NULL
-     *  if it always does.
-     *  @return false: frames are there already, do not sleep. */
+    /** Prepares for sleep: from now on, an arriving frame makes descriptor() readable. NULL if it
+     *  always does.
+     *  @return false: frames have arrived already; do not sleep. */
     bool (*arm)(struct lane *lane);
-    /** Has the kernel look into the network card's queue, for at most so long, when receive() finds
-     *  nothing (queue_poll.h); 0: it does not.
-     *  @param by a socket of the same card by which the kernel may know the queue; -1: there is
-     *  none. It is open for longer than receive() is called. NULL: only what its descriptor() does
-     *  itself. */
+    /** Has the kernel poll the network card's queue, for at most `time_us`, when receive() finds
+     *  nothing (queue_poll.h); 0: not at all.
+     *  @param by a socket of the same card from which the kernel may learn the queue; -1: none. It
+     *  stays open as long as receive() is called. NULL: only what descriptor() does by itself. */
     void (*busy_poll)(struct lane *lane, uint32_t time_us, int by);
     /** A file descriptor to poll(2) for reading; -1: none (a simulated lane). */
     int (*descriptor)(const struct lane *lane);
-    /** Another one, for frames that do not come through that; NULL: they all do. */
+    /** A second one, for frames that do not come through the first; NULL: all do. */
     int (*other_descriptor)(const struct lane *lane);
-    /** Gives away its sockets that are slow to close: the caller closes them, all lanes' at the
-     *  same time, and calls close() alone afterwards. NULL: it has none.
-     *  @return how many it has written */
+    /** Hands over its sockets that are slow to close. The caller closes those of all lanes at the
+     *  same time, and then calls close(). NULL: it has none.
+     *  @return how many were written to `sockets` */
     unsigned (*part_with)(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX]);
     void (*close)(struct lane *lane);
 };
 
 /** What every lane begins with. */
-/** What of the kernel a lane does without, since it lacks or refuses it. */
+/** A feature of the kernel that a lane does without, because it is missing or refused. */
 struct lane_lack {
     const char
-        *what; /**< as the kernel calls it, short: with the lane's name it is to fit in that */
-    const char *cost; /**< what comes of it, for people */
+        *what; /**< as the kernel calls it; must fit in that many bytes with the lane's name */
+    const char *cost; /**< the consequence, for people */
 };
 
-/** Of one lane at most. */
+/** Maximum number for one lane. */
 #define LANE_LACKS_MAX 6
 
 struct lane {
     const struct lane_operations *operations;
-    enum lane_kind kind;      /**< as frames name it: nobody asks it for anything else */
-    enum lane_kind opened_as; /**< its own, if it has the place, and so the kind, of another one */
+    enum lane_kind kind;      /**< for frames only; nothing else depends on it */
+    enum lane_kind opened_as; /**< its own kind, if it has the place and kind of another */
     uint8_t rail; /**< the network interface it belongs to, in the endpoint's order; 0 if
                        it is of the host */
     /* What it can do. */
@@ -290,23 +287,23 @@ struct lane {
     bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of
                                  one message cost little more than one */
     bool polling_is_costly; /**< receive() is a system call even if nothing has arrived */
-    bool shares_memory;     /**< it leads to processes of this host, and messages may be read from
-                                 their memory: whoever is reached so is reached by nothing else */
+    bool shares_memory;     /**< it reaches processes of this host, and messages may be read from
+                                 their memory; no other lane is used for these processes */
     bool of_host;           /**< it belongs to no rail, but to the host (LANE_OF_HOST) */
-    bool learns_queue;      /**< what comes through descriptor() tells the kernel of which queue of
-                                 the network card it is (queue_poll.h) */
-    bool needs_checksum;    /**< nothing above Ethernet's frame check sequence finds out whether a
-                                 frame was damaged on its way: it gets one of ours (checksum.h) */
-    bool is_certain;        /**< what goes to an address reaches whom it names, or nobody: other
-                                 lanes' addresses are only what somebody says */
-    uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */
-    /** Not 0: the interface's MTU has been lowered since, and longer frames than this are not taken
-     *  now. */
+    bool learns_queue;      /**< from frames through descriptor() the kernel learns the queue of the
+                                 network card (queue_poll.h) */
+    bool needs_checksum;  /**< only Ethernet's frame check sequence detects damage, so frames get a
+                               checksum of ours (checksum.h) */
+    bool is_certain;      /**< frames reach the process that the address names, or none; on other
+                               lanes an address may be false */
+    uint32_t frame_bytes; /**< longest frame, without the envelope; if it cuts: or segment */
+    /** Not 0: the interface's MTU has been lowered, and longer frames than this are not taken now.
+     */
     uint32_t narrowed_bytes;
-    uint32_t mtu; /**< of the wire that this has come of: with headers below ours; 0: none */
-    uint32_t batch_frames;   /**< send() likes to be given so many at once */
-    uint64_t capacity_bytes; /**< what may be on the way to us without being lost for want of room;
-                                  UINT64_MAX: no limit */
+    uint32_t mtu; /**< the MTU from which this follows, with the headers below ours; 0: none */
+    uint32_t batch_frames;   /**< the best number of frames for one send() */
+    uint64_t capacity_bytes; /**< bytes that may be in flight to us without overflow; UINT64_MAX: no
+                                  limit */
     uint64_t sent_frames;
     uint64_t sent_bytes;
     uint64_t sent_calls;     /**< system calls that sent them */
@@ -315,15 +312,15 @@ struct lane {
     uint64_t received_frames;
     uint64_t received_bytes;
     uint64_t foreign_frames; /**< arrived, but not for us or not whole */
-    uint64_t dropped_frames; /**< lost by the kernel for want of room in our ring */
-    uint64_t damaged_frames; /**< that a checksum has found to be, ours or the lane's */
-    bool verify; /**< frames whose checksum nobody else has looked at are to be looked at by the
-                      lane, if it has one of its own; set by whoever opens it */
+    uint64_t dropped_frames; /**< lost by the kernel because our ring was full */
+    uint64_t damaged_frames; /**< with a wrong checksum, ours or the lane's */
+    bool verify; /**< if the lane has a checksum of its own, it checks frames that nobody else has
+                      checked; set by the opener */
     uint64_t placed_frames; /**< came as expected, so their payload needed no copy */
-    struct lane_lack lacks[LANE_LACKS_MAX]; /**< as long as it does not count: it works */
+    struct lane_lack lacks[LANE_LACKS_MAX]; /**< it works without them */
     uint8_t lack_count;
     char name[24]; /**< for people: its kind, and its interface if it has one, such as
-                        "packet/eth0"; written by whoever opens it */
+                        "packet/eth0"; written by the opener */
 };
 
 /** Notes that the lane does without something. Both are static text. */

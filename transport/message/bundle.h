@@ -2,12 +2,12 @@
 /*
  * bundle.h - several short messages in one frame, in a run of posts.
  *
- * Where what is posted may wait for more (core/hold.h), a short message goes into an *open*
- * frame, the last in the flow, which is held back until it is full, or the core sends what it holds
- * back. As TIPC's link layer does, but for what decides.
+ * If posted messages may wait for more (core/hold.h), a short message is put into an *open* frame,
+ * the last in the flow. It is held back until it is full, or until the core sends held messages.
+ * TIPC's link layer does the same by other criteria.
  *
- * At the receiver each message of a bundle is matched by itself; those that nobody waits for share
- * the chunk that the frame had reserved, until the last of them is received.
+ * The receiver matches each message of a bundle separately. Unmatched ones share the chunk reserved
+ * for the frame, until the last of them is received.
  *
  * Pure. One thread.
  */
@@ -16,16 +16,16 @@
 
 #include "message/message.h"
 
-/** The open frame may be sent now; nothing is added to it any more. */
+/** Closes the open frame, which may be sent now. */
 void bundle_close(struct message_layer *layer, struct message_peer *peer);
 
-/** Frames were pushed that are to be sent together with more to come: lists the peer. */
+/** Frames were pushed that wait for more to be sent with: lists the peer. */
 void bundle_gather(struct message_layer *layer, struct message_peer *peer);
 
-/** They are sent now. */
+/** The peer's held frames are sent now: removes it from the list. */
 void bundle_gathered(struct message_layer *layer, struct message_peer *peer);
 
-/** The peers for which something is held back, one after the other; NULL: there is no other. */
+/** The first peer with messages held back; NULL: none. */
 struct message_peer *bundle_first(const struct message_layer *layer);
 struct message_peer *bundle_next(const struct message_layer *layer,
                                  const struct message_peer *peer);

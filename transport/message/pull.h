@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pull.h - long messages: the receiver asks for their data, block by block, when it has a buffer.
+ * pull.h - long messages: the receiver requests their data, block by block, when it has a buffer.
  *
  *      sender                                   receiver
  *        ANNOUNCE (sequenced) ------------------>  matches a receive
- *        DATA DATA ... (the first, unasked) ---->  placed, if the receive was there
+ *        DATA DATA ... (the first, unasked) ---->  placed, if the receive was posted
  *        <-------------------------------- PULL    which segments of which block, over which lane
  *        DATA DATA ... ------------------------->  placed where they belong, in any order
  *        <-------------------------------- DONE    (sequenced) the sender's buffer is free
  *
- * PULL and DATA are not sequenced: a lost one is noticed by the receiver, which asks again, and
- * asking twice does no harm. So data may travel any lane, or several at once, and a lane that has
- * died costs only time. The sender keeps nothing but the announced operation; a receiver asks only
- * for what its lanes have room for, so many senders do not drown it.
+ * PULL and DATA are not sequenced: the receiver notices a lost one and requests again, and a
+ * repeated request does no harm. So data may use any lane, or several at once, and a dead lane
+ * costs only time. The sender keeps only the announced operation. A receiver requests only what its
+ * lanes have room for, so many senders do not overload it.
  *
  * A message is cut into *segments*, each the payload of one DATA frame, and *blocks* of up to 64
- * segments, as many as one call to a lane with segmentation offload can send. A block whose
- * segments are incomplete is asked for again
- *   - when its last wanted segment, or data of a block, of any message of this peer, that was asked
- *     for later on the same lane, has arrived: lanes mostly keep the order, so what is missing was
- *     lost;
- *   - when the lane has been silent for the timeout (pull_path.h), or has for so long brought only
- *     data that was asked for later.
+ * segments, as many as one call to a lane with segmentation offload can send. An incomplete block
+ * is requested again
+ *   - when its last wanted segment has arrived, or data of a block of any message of this peer that
+ *     was requested later on the same lane: lanes usually keep the order, so the missing segments
+ *     were lost;
+ *   - when the lane has been silent for the timeout (pull_path.h), or has brought only data
+ *     requested later for that time.
  *
- * Of a sender on our host, blocks are also read from its memory, when it does not send what was
- * asked for (pull_read.c). What comes later of such a block is a duplicate.
+ * If a sender on our host does not send what was requested, blocks are read from its memory
+ * (pull_read.c). Data of such a block that comes later is a duplicate.
  *
- * Pure: time comes in, what is to be sent is handed out. One thread.
+ * Pure: time comes in, requests and frames go out. One thread.
  * Sources: receiver-driven pull of Open-MX (Goglin 2011), Homa's unscheduled bytes (Montazeri et
  * al., SIGCOMM 2018), striping of blocks by measured rate.
  */
@@ -36,65 +36,65 @@
 #include "lane/lane.h"
 #include "message/message.h"
 
-/** One request, as PULL carries it. */
+/** A request, as in PULL. */
 struct pull_ask {
     struct message_peer *peer;
     uint32_t message;
-    uint8_t lane; /**< ours, over which the data shall come */
+    uint8_t lane; /**< our lane for the data */
     uint64_t offset;
     uint64_t wanted; /**< bit i: segment i from `offset` on */
-    uint32_t more;   /**< whole blocks after that one, or up to the message's end */
+    uint32_t more;   /**< whole blocks after this one, or up to the message's end */
 };
 
-/** DATA frames that are to be sent: a run of segments. */
+/** DATA frames to send: a run of segments. */
 struct pull_batch {
     struct message_peer *peer;
     uint32_t message;
     uint8_t lane;
     uint64_t offset;        /**< of the first */
-    uint32_t segment_bytes; /**< of each but perhaps the last */
+    uint32_t segment_bytes; /**< of each, except perhaps the last */
     uint64_t bytes;
     const uint8_t *source;
     struct request *request;
-    struct request *rest; /**< to which the last of them belong, or NULL */
+    struct request *rest; /**< the request of the last segments, or NULL */
 };
 
-/** What became of a DATA frame. */
+/** The result of pull_data(). */
 enum pull_verdict {
     PULL_PLACED,
     PULL_UNKNOWN,   /**< no such message is being pulled: drop it */
     PULL_DUPLICATE, /**< drop it */
-    PULL_INVALID,   /**< not a segment of the message: the peer broke a rule */
+    PULL_INVALID,   /**< not a segment of the message: the peer violated the protocol */
 };
 
 /* ---- receiver ------------------------------------------------------------------------------ */
 
 /** DATA of the peer may come over the `usable` lanes (bit i: lane i), of which the `best` are used
- *  while one of them works. What was asked for over others is asked for again. */
+ *  while one of them works. Blocks requested over other lanes are requested again. */
 void pull_set_lanes(struct message_layer *layer, struct message_peer *peer, uint32_t best,
                     uint32_t usable);
 
-/** The next request that should be sent now. @return false: none. */
+/** The next request to send now. @return false: none. */
 bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask);
 
-/** Is data of such a message of the peer waited for? Not while others are pulled first. */
+/** Is data of this message of the peer awaited? Not while others are pulled first. */
 bool pull_awaits(const struct message_layer *layer, const struct message_peer *peer,
                  uint32_t message);
 
-/** Takes a DATA frame that has come from `peer` over our lane `lane`: a segment, or several that
- *  follow one another and were joined on the way. */
+/** Takes a DATA frame from `peer` over our lane `lane`: a segment, or several consecutive ones that
+ *  were joined on the way. */
 enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *peer,
                             const struct frame *frame, uint8_t lane, uint64_t now_ns);
 
-/** What is likely to come next over a lane. @return false: nothing. */
+/** The data likely to come next over a lane. @return false: none. */
 bool pull_expect(const struct message_layer *layer, uint8_t lane,
                  struct lane_expectation *expectation, const struct message_peer **peer);
 
-/** When pull_ask() may next have something, if no frame comes; UINT64_MAX: never. */
+/** When pull_ask() may next have a request, if no frame comes; UINT64_MAX: never. */
 uint64_t pull_deadline(const struct message_layer *layer);
 
-/** Segments of a block, if segments have so many bytes. Both ends have to agree only about blocks
- *  that are sent unasked. */
+/** Segments of a block, for segments of this length. Both ends must agree only on unasked blocks.
+ */
 static inline uint32_t pull_block_segments(uint32_t segment_bytes)
 {
     uint32_t segments = PULL_BLOCK_BYTES / segment_bytes;
@@ -106,10 +106,10 @@ static inline uint32_t pull_block_segments(uint32_t segment_bytes)
 
 /** Handles a PULL of the peer.
  *  @return 0; -EPROTO: no such segments, or no such lane; -ENOENT: no such message (any more), or
- * no way over that lane (now): drop it. */
+ * no path over that lane (now): drop it. */
 int serve_pull(struct message_layer *layer, struct message_peer *peer, const struct frame *frame);
 
-/** Has the sender of long messages anything to send? */
+/** Is there data to send for requests of peers? */
 static inline bool serve_is_needed(const struct message_layer *layer)
 {
     return !list_is_empty(&layer->requests);
@@ -119,7 +119,7 @@ static inline bool serve_is_needed(const struct message_layer *layer)
  *  for the same lane are answered in their order. @return false: there is none. */
 bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *batch);
 
-/** `frames` of the run have been sent; the others are offered again. */
+/** `frames` of the run were sent; the others are offered again. */
 void serve_sent(struct message_layer *layer, const struct pull_batch *batch, uint32_t frames);
 
 #endif /* BEOWIRE_MESSAGE_PULL_H */
