@@ -15,7 +15,7 @@ from benchmarks import figure
 from beowire import files, isolated
 from beowire.call_cost import OPTION
 from beowire.errors import BeowireError
-from beowire.record import Record, Result, read_record
+from beowire.record.lines import Record, Result, read_record
 from beowire.sizes import format_size
 from beowire.statistics import Estimate
 from beowire.units import count_rate_text, rate_text, time_text

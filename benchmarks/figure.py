@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
 
-from beowire.record import Summary
+from beowire.record.lines import Summary
 from beowire.statistics import Estimate, order_interval
 from beowire.units import significant
 

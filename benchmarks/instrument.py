@@ -25,7 +25,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.local import LocalLauncher
 from beowire.patterns import DEFAULT
-from beowire.record import Record
+from beowire.record.lines import Record
 from beowire.report.curves import reach
 from beowire.session import RoundShape, Session
 from beowire.survey import Survey, survey

@@ -23,7 +23,7 @@ from statistics import median
 
 from beowire.load import described
 from beowire.patterns import Pattern
-from beowire.record import DriverInfo, Summary
+from beowire.record.lines import DriverInfo, Summary
 from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.report.summary import BASELINE, FLOOR
 from beowire.units import rate_text, significant, size_text, time_text

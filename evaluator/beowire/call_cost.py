@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from beowire.errors import BeowireError
-from beowire.record import NodeEnd
+from beowire.record.lines import NodeEnd
 from beowire.units import time_text
 
 OPTION = "--system-call-cost"

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from beowire import statistics
 from beowire.conduct import conductor_of
-from beowire.histogram import Histogram
 from beowire.patterns import PATTERNS, Pattern
-from beowire.record import CpuCost, ProbeInfo, Result
+from beowire.record.histogram import Histogram
+from beowire.record.lines import CpuCost, ProbeInfo, Result
 from beowire.session import Counts, Round, RoundShape
 from beowire.statistics import Estimate
 from beowire.summaries import interval, time_summary

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from beowire.apps.record import AppsRecord
 from beowire.patterns import DEFAULT, PATTERNS
-from beowire.record import Record, Result, Summary
+from beowire.record.lines import Record, Result, Summary
 from beowire.report.curves import Cell, Curve, curves, record_labels
 from beowire.visible import LINES, visible
 

@@ -21,7 +21,7 @@ from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, one_machine
 from beowire.mpi.session import session_of
 from beowire.plan import Plan
-from beowire.record import DriverInfo, Result, Skipped
+from beowire.record.lines import DriverInfo, Result, Skipped
 from beowire.session import Round, RoundShape, Session
 from beowire.survey import Survey
 

@@ -24,7 +24,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
-from beowire.record import DriverInfo, Result
+from beowire.record.lines import DriverInfo, Result
 from beowire.sizes import LARGEST_BYTES
 from beowire.visible import visible
 

@@ -26,7 +26,7 @@ from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.local import LocalLauncher
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 from beowire.survey import end_engines, greet, known_drivers, start_engine
 
 _FLAGS = ("-std=gnu17", "-O2", "-g", "-fPIC", "-D_GNU_SOURCE")

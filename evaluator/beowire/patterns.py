@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from beowire.errors import BeowireError
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 
 #: What a driver must be able to do, by the engine's name for it, and what is said where it cannot.
 NEEDS: Mapping[str, str] = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from beowire.mpi import drivers as mpi_drivers
 from beowire.patterns import PATTERNS
-from beowire.record import DriverInfo, Skipped
+from beowire.record.lines import DriverInfo, Skipped
 from beowire.sizes import schedule
 from beowire.statistics import MINIMUM_ROUNDS
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from beowire.patterns import Pattern
-from beowire.record import Record
+from beowire.record.lines import Record
 from beowire.report import wire
 from beowire.report.curves import Curve
 from beowire.report.palette import look

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from beowire.record import Record, Result, Summary
+from beowire.record.lines import Record, Result, Summary
 from beowire.report.curves import combined, median_or_none
 from beowire.visible import visible
 

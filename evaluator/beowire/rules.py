@@ -26,7 +26,7 @@ from xml.etree import ElementTree
 from beowire import files
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT, PATTERNS
-from beowire.record import Record, Summary
+from beowire.record.lines import Record, Summary
 from beowire.report import marks
 from beowire.report.curves import Cell, Curve, curves
 from beowire.sizes import parse_size

@@ -23,7 +23,7 @@ from beowire.mpi import drivers as mpi_drivers
 from beowire.others import Others
 from beowire.own_commands import OwnCommand
 from beowire.patterns import check_nodes
-from beowire.record import (
+from beowire.record.lines import (
     DriverInfo,
     End,
     Line,
@@ -34,7 +34,7 @@ from beowire.record import (
     Skipped,
     Wire,
 )
-from beowire.record_parts import Found, Link
+from beowire.record.parts import Found, Link
 from beowire.survey import Survey, survey
 
 #: When a round is cut short: later where frames are lost, for then senders wait long.

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from beowire.errors import BeowireError
-from beowire.record import DriverInfo, Skipped
+from beowire.record.lines import DriverInfo, Skipped
 
 #: What is measured when nothing is said: one of each kind, so that a table stays readable and a
 #: short run has time for each.

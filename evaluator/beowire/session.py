@@ -13,11 +13,11 @@ from beowire.engine import (
     Event,
     wait_for_events,
 )
-from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node, one_machine
 from beowire.patterns import Pattern
-from beowire.record import DriverInfo, NodeEnd
+from beowire.record.histogram import Histogram
+from beowire.record.lines import DriverInfo, NodeEnd
 from beowire.survey import (
     Survey,
     add_call_cost,

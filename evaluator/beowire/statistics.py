@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from beowire.histogram import Histogram, bucket_index, bucket_width
+from beowire.record.histogram import Histogram, bucket_index, bucket_width
 
 CONFIDENCE = 0.95
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from beowire import statistics
-from beowire.histogram import Histogram
+from beowire.record.histogram import Histogram
 from beowire.statistics import Estimate
 
 #: Samples are whole nanoseconds: no figure of them is surer than this to either side.

@@ -11,7 +11,7 @@ from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node
-from beowire.record import CallCost, Clock, DriverInfo, NodeEnd, ProbeInfo
+from beowire.record.lines import CallCost, Clock, DriverInfo, NodeEnd, ProbeInfo
 from beowire.selection import driver_named
 
 #: The control protocol that this evaluator speaks (docs/ENGINE.md).

@@ -9,7 +9,7 @@ from beowire import advice, terminal_probes, text_table
 from beowire.load import described
 from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
-from beowire.record import Record, Summary
+from beowire.record.lines import Record, Summary
 from beowire.report import headline, layers, marks, verdict
 from beowire.report.curves import (
     WIDE,

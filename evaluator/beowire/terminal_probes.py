@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from textwrap import fill
 
-from beowire.record import ProbeInfo, Record
+from beowire.record.lines import ProbeInfo, Record
 from beowire.report import layers
 from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.report.probe_table import heading_words, in_order, reasons

@@ -22,7 +22,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.plan import LEAST_CELL_S
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from beowire.run import LONGEST_DEADLINE_S, Request, run
 
 #: Sizes, in bytes, at which the competitors meet.

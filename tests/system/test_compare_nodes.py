@@ -17,7 +17,7 @@ from beowire.lab.options import LabOptions
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.patterns import PATTERNS
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.session import RoundShape, Session
 from beowire.survey import survey
 from system.conftest import RunBeowire, assert_refused

@@ -19,7 +19,7 @@ import pytest
 
 from beowire.lab import processes
 from beowire.lab.state import LabFiles, LabState
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from system.conftest import PATIENCE_S, ROOT, processes_of, wait_until
 from system.mpi_jobs import OPEN_MPI
 

@@ -17,7 +17,7 @@ from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.mpi import installation, launch
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from system.conftest import ROOT, processes_of, wait_until
 from system.mpi_jobs import OPEN_MPI
 

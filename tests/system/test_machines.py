@@ -18,7 +18,7 @@ from beowire.lab.machines.cards import CARDS
 from beowire.lab.options import read_lab_options
 from beowire.launch.lab import LabLauncher
 from beowire.launch.machines import MachinesLauncher
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from system.conftest import (
     PATIENCE_S,
     ROOT,

@@ -12,7 +12,7 @@ import pytest
 from beowire import own_drivers, paths
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from system.conftest import ROOT
 
 EXAMPLE = ROOT / "examples" / "driver.c"

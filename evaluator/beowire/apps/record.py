@@ -15,10 +15,10 @@ from pydantic import AwareDatetime, Field, JsonValue, Strict
 
 from beowire import files
 from beowire.errors import BeowireError
-from beowire.record import Encodable, End, NodeEnd, Text
-from beowire.record_parts import Link, RecordLine, RecordPart
-from beowire.record_text import LINE_BYTES, Lines
-from beowire.record_text import read_lines as read_any
+from beowire.record.lines import Encodable, End, NodeEnd, Text
+from beowire.record.parts import Link, RecordLine, RecordPart
+from beowire.record.text import LINE_BYTES, Lines
+from beowire.record.text import read_lines as read_any
 
 APPS_SCHEMA = 2
 

@@ -41,8 +41,8 @@ from beowire.mpi.installation import Installation
 from beowire.mpi.places import Place
 from beowire.mpi.ways import Way
 from beowire.others import Others
-from beowire.record import End, NodeEnd, RecordWriter
-from beowire.record_parts import Link, RecordLine
+from beowire.record.lines import End, NodeEnd, RecordWriter
+from beowire.record.parts import Link, RecordLine
 from beowire.survey import survey
 
 #: Hogs end by themselves so long after everything should be over.

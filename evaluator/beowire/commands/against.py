@@ -17,7 +17,7 @@ from beowire.diff.verdict import DEFAULT_THRESHOLD
 from beowire.errors import BeowireError
 from beowire.load import parse_load
 from beowire.patterns import parse_patterns
-from beowire.record_text import made_sense_of
+from beowire.record.text import made_sense_of
 from beowire.run import BUFFER_DRIVER, Request
 
 #: What the command ends with. What cannot be compared at all ends with 2, too.

@@ -37,7 +37,7 @@ from beowire.launch.ssh import SshLauncher
 from beowire.mpi import installation, ways
 from beowire.mpi.installation import KINDS, Installation
 from beowire.mpi.places import HostsPlace, LabPlace, Place
-from beowire.record_parts import RecordLine
+from beowire.record.parts import RecordLine
 from beowire.report.apps_page import write_apps_report
 
 _PIPE_WIDTH = 100

@@ -15,7 +15,7 @@ from beowire import files, prometheus
 from beowire import rules as rules_of_file
 from beowire.commands.sinks import write_file
 from beowire.errors import BeowireError
-from beowire.record import Record
+from beowire.record.lines import Record
 from beowire.rules import Rule
 
 RulesOption = Annotated[

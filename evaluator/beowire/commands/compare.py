@@ -57,7 +57,7 @@ from beowire.load import parse_loads
 from beowire.own_commands import parse_commands
 from beowire.own_drivers import own_drivers
 from beowire.patterns import DEFAULT, PATTERNS, parse_patterns
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.report import write_report
 from beowire.run import Outcome, Request, run
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes

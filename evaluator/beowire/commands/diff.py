@@ -13,7 +13,7 @@ from beowire.diff.show import render
 from beowire.diff.sides import differences, read_sides
 from beowire.diff.verdict import compare
 from beowire.errors import BeowireError
-from beowire.record_text import made_sense_of
+from beowire.record.text import made_sense_of
 
 
 def register(app: typer.Typer) -> None:

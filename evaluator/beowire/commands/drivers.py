@@ -17,7 +17,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.local import LocalLauncher
 from beowire.mpi import drivers as mpi_drivers
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 from beowire.survey import end_engines, greet, known_drivers, start_engine
 
 #: Names that are longer, such as those of MPIs' one-sided drivers, begin further to the right what

@@ -22,7 +22,7 @@ from beowire.interrupts import Interrupts
 from beowire.launch.local import LocalLauncher
 from beowire.mpi import environment, installation
 from beowire.mpi.installation import KINDS
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 from beowire.selection import driver_named
 from beowire.survey import end_engines, greet, known_drivers, start_engine
 from beowire.text_table import filled

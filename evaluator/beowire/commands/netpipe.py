@@ -36,7 +36,7 @@ from beowire.launch.machines import lab_launcher
 from beowire.launch.ssh import SshLauncher
 from beowire.netpipe import Wanted
 from beowire.plan import LEAST_CELL_S
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.report import write_report
 from beowire.run import Request, run
 from beowire.sizes import parse_size

@@ -26,8 +26,8 @@ from beowire.commands.checks import (
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT
-from beowire.record import Record, read_record
-from beowire.record_text import made_sense_of
+from beowire.record.lines import Record, read_record
+from beowire.record.text import made_sense_of
 from beowire.report import compared, verdict, write_report
 from beowire.report.apps_page import write_apps_report
 from beowire.report.curves import curves, record_labels

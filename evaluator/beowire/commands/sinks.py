@@ -10,7 +10,7 @@ import typer
 
 from beowire import columns, files
 from beowire.errors import BeowireError
-from beowire.record import Record
+from beowire.record.lines import Record
 from beowire.visible import unguarded
 
 #: The file that stands for standard output.

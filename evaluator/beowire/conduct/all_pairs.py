@@ -20,8 +20,8 @@ from beowire.conduct.fleet import names, of_pair
 from beowire.conduct.incast import ends_of
 from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
-from beowire.histogram import Histogram
 from beowire.patterns import PATTERNS
+from beowire.record.histogram import Histogram
 from beowire.session import Round, RoundShape, Session
 from beowire.survey import end_engines, greet, start_engine
 

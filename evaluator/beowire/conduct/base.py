@@ -11,7 +11,7 @@ from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, one_machine
 from beowire.load import Backgrounds
 from beowire.patterns import Pattern
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 from beowire.session import Round, RoundShape, Session
 from beowire.survey import Survey
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from beowire.conduct.base import Conductor, Stage, Turn
 from beowire.conduct.fleet import Fleet, Together
-from beowire.histogram import Histogram
+from beowire.record.histogram import Histogram
 from beowire.session import Counts, Round, RoundShape
 from beowire.summaries import time_summary
 

@@ -8,7 +8,7 @@ from typing import Any
 from beowire.conduct.base import Conductor, Stage, Turn
 from beowire.conduct.fleet import Fleet, names
 from beowire.conduct.incast import ends_of
-from beowire.histogram import Histogram
+from beowire.record.histogram import Histogram
 from beowire.session import Round, RoundShape
 
 

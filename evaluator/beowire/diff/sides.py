@@ -13,8 +13,8 @@ from pathlib import Path
 
 from beowire.apps.record import is_apps_record
 from beowire.errors import BeowireError
-from beowire.launches import LaunchFigures
-from beowire.record import Record, Result, Skipped, read_record
+from beowire.record.launches import LaunchFigures
+from beowire.record.lines import Record, Result, Skipped, read_record
 from beowire.units import size_text
 
 FILE = "record.jsonl"

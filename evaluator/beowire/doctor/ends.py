@@ -16,8 +16,8 @@ from beowire.doctor.finding import Finding, ordered
 from beowire.errors import BeowireError
 from beowire.launch.base import Launcher, Node, one_machine
 from beowire.launch.ssh import SshLauncher
-from beowire.record import NodeEnd
-from beowire.record_parts import Found
+from beowire.record.lines import NodeEnd
+from beowire.record.parts import Found
 from beowire.survey import Survey
 
 Check = Callable[[Facts], Finding]

@@ -18,7 +18,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.patterns import PATTERNS
-from beowire.record import DriverInfo, NodeEnd
+from beowire.record.lines import DriverInfo, NodeEnd
 from beowire.session import RoundShape, Session
 from beowire.survey import Survey, end_engines, greet, known_drivers, start_engine
 

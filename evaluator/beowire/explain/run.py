@@ -20,7 +20,15 @@ from beowire.launch.base import Launcher
 from beowire.mpi import drivers as mpi_drivers
 from beowire.mpi.session import session_of
 from beowire.patterns import DEFAULT
-from beowire.record import DriverInfo, Explained, Line, Record, RecordWriter, Result, read_record
+from beowire.record.lines import (
+    DriverInfo,
+    Explained,
+    Line,
+    Record,
+    RecordWriter,
+    Result,
+    read_record,
+)
 from beowire.report.layer_tax import Layer, chain, taxes
 from beowire.run import Request, run
 from beowire.selection import choose_drivers

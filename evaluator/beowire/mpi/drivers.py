@@ -23,7 +23,7 @@ from beowire.mpi import compiling, installation, openshmem, ways
 from beowire.mpi.compiling import Options
 from beowire.mpi.installation import KINDS, Installation
 from beowire.mpi.ways import Way
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 
 #: What the engine calls them (evaluator/drivers/mpi, shmem), and what each measures.
 FAMILIES = {

@@ -21,7 +21,7 @@ from beowire.mpi import drivers, remote
 from beowire.mpi.drivers import MpiDriver
 from beowire.mpi.job import LAST_WORDS_S, Job, rank_in
 from beowire.mpi.places import place_of
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 from beowire.session import Session
 from beowire.survey import greet
 

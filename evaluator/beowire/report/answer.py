@@ -9,7 +9,7 @@ from html import escape
 from beowire import advice
 from beowire.drawing import Nothing
 from beowire.patterns import PATTERNS, Pattern
-from beowire.record import Record
+from beowire.record.lines import Record
 from beowire.report import charts, headline, layers, verdict
 from beowire.report.curves import Curve
 from beowire.report.summary import BASELINE

@@ -15,7 +15,7 @@ from beowire.drawing import Axis, Bar, Interval, Nothing, Point, Row
 from beowire.errors import BeowireError
 from beowire.explain.symbols import PARTS
 from beowire.load import parse_load
-from beowire.record import Level, Record, Summary
+from beowire.record.lines import Level, Record, Summary
 from beowire.report import headline, palette, wire
 from beowire.report.curves import (
     Cell,

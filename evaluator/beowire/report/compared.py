@@ -5,7 +5,7 @@ figure of each and how many times the first record's it is. Pure."""
 from collections.abc import Callable, Sequence
 
 from beowire.patterns import PATTERNS, Pattern
-from beowire.record import Record, Summary
+from beowire.record.lines import Record, Summary
 from beowire.report.curves import Curve, all_sizes, curves, record_labels, telling_sizes
 from beowire.report.summary import ratio
 from beowire.sheets import Sheet

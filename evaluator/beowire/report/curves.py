@@ -13,9 +13,9 @@ from functools import cached_property
 from statistics import median
 from typing import Literal
 
-from beowire.histogram import bucket_index, bucket_width
 from beowire.patterns import PATTERNS, Pattern
-from beowire.record import CpuCost, Record, Result, Summary
+from beowire.record.histogram import bucket_index, bucket_width
+from beowire.record.lines import CpuCost, Record, Result, Summary
 from beowire.report import palette
 from beowire.visible import visible
 

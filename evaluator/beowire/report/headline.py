@@ -14,7 +14,7 @@ from itertools import groupby
 
 from beowire import advice
 from beowire.patterns import Pattern
-from beowire.record import Record
+from beowire.record.lines import Record
 from beowire.report import marks, verdict
 from beowire.report.curves import Curve
 from beowire.report.summary import BASELINE, ratio

@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from beowire.record import Summary
+from beowire.record.lines import Summary
 from beowire.report import layers
 from beowire.statistics import Estimate
 

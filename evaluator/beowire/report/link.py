@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 
 from beowire import call_cost
-from beowire.record import Meta, NodeEnd
-from beowire.record_parts import Link
+from beowire.record.lines import Meta, NodeEnd
+from beowire.record.parts import Link
 from beowire.units import bit_rate_text, time_text
 
 _CONGESTION_CONTROL = "net_ipv4_tcp_congestion_control"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from beowire.others import BUSY_SHARE
-from beowire.record import End, NodeEnd, Record
-from beowire.record_parts import Link
+from beowire.record.lines import End, NodeEnd, Record
+from beowire.record.parts import Link
 from beowire.report import wire
 from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.units import significant, size_text

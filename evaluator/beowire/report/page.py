@@ -10,7 +10,7 @@ from string import Template
 from beowire import advice, files, statistics
 from beowire.drawing import Nothing
 from beowire.patterns import DEFAULT, PATTERNS, Pattern
-from beowire.record import Record
+from beowire.record.lines import Record
 from beowire.report import (
     answer,
     charts,

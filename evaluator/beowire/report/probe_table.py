@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from beowire.patterns import PATTERNS
-from beowire.record import ProbeInfo, Record, Result
+from beowire.record.lines import ProbeInfo, Record, Result
 from beowire.report import layers, tables
 from beowire.report.curves import Cell, Curve, curves, median_or_none, probe_reach
 from beowire.report.summary import group_row, swatch, under_groups

@@ -8,7 +8,7 @@ from html import escape
 
 from beowire.load import described
 from beowire.patterns import PATTERNS
-from beowire.record import Record, Result, Summary
+from beowire.record.lines import Record, Result, Summary
 from beowire.report import layers, marks, palette, tables
 from beowire.report.curves import WIDE, Cell, Curve, curves, idle_of, reach
 from beowire.report.wire import burst_text

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape, unescape
 from itertools import zip_longest
 
-from beowire.record import EnvironmentValue, NodeEnd, Record, Result, Summary
+from beowire.record.lines import EnvironmentValue, NodeEnd, Record, Result, Summary
 from beowire.report import layers, palette
 from beowire.report.curves import record_labels, telling_sizes
 from beowire.sheets import Sheet

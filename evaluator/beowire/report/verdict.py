@@ -14,8 +14,8 @@ from beowire import advice
 from beowire.doctor.finding import COSTLY, Finding, State
 from beowire.doctor.show import lines_of
 from beowire.patterns import Pattern
-from beowire.record import Record, Summary
-from beowire.record_parts import Found, Link
+from beowire.record.lines import Record, Summary
+from beowire.record.parts import Found, Link
 from beowire.report import marks
 from beowire.report.curves import Curve, record_labels
 from beowire.units import interval_text, size_text, time_text

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from beowire.record import Record, Result
+from beowire.record.lines import Record, Result
 
 
 @dataclass(frozen=True)

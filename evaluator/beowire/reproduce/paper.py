@@ -16,8 +16,8 @@ from beowire.drawing import Nothing
 from beowire.errors import BeowireError
 from beowire.lab.machines import parts
 from beowire.mpi import installation
-from beowire.record import Meta, NodeEnd
-from beowire.record_parts import Link
+from beowire.record.lines import Meta, NodeEnd
+from beowire.record.parts import Link
 from beowire.reproduce import charts
 from beowire.reproduce.page import Missing, Part, Picture, Reproduction, Table
 from beowire.reproduce.steps import Found, Step

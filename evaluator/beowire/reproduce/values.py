@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from beowire.apps.record import IDLE
-from beowire.record import Result, Summary
+from beowire.record.lines import Result, Summary
 from beowire.reproduce.steps import Found
 from beowire.units import rate_text, significant, size_text, time_text
 

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import agreement, anchors, instrument
 from benchmarks.figure import Figure
 from beowire.errors import BeowireError
-from beowire.record import Result
+from beowire.record.lines import Result
 from beowire.statistics import Estimate
 from unit.evaluator.test_report_curves import record, result, summary
 

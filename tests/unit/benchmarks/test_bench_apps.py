@@ -14,7 +14,7 @@ from beowire.apps import catalogue
 from beowire.apps.record import AppsRecord, Left
 from beowire.errors import BeowireError
 from beowire.mpi.installation import Installation
-from beowire.record_parts import RecordLine
+from beowire.record.parts import RecordLine
 from unit.evaluator.apps_records import launch, launches, meta, record
 
 SIX = [1.0, 1.02, 0.98, 1.01, 0.99, 1.0]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from beowire.apps.record import AppInfo, AppsMeta, AppsRecord, Launch, MpiInfo, Profile
-from beowire.record import NodeEnd, RecordWriter
-from beowire.record_parts import Link, RecordLine
+from beowire.record.lines import NodeEnd, RecordWriter
+from beowire.record.parts import Link, RecordLine
 
 STARTED = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 

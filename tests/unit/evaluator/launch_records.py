@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from beowire.record import Line, Meta, Result, Skipped, Summary
+from beowire.record.lines import Line, Meta, Result, Skipped, Summary
 from unit.evaluator import synthetic_record
 
 Floats = npt.NDArray[np.float64]

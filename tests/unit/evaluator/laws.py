@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, signal, special
 
-from beowire.histogram import Histogram
+from beowire.record.histogram import Histogram
 
 Floats = npt.NDArray[np.float64]
 

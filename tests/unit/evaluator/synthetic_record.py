@@ -13,9 +13,9 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from beowire.histogram import Histogram as Counts
 from beowire.patterns import PATTERNS, Pattern
-from beowire.record import (
+from beowire.record.histogram import Histogram as Counts
+from beowire.record.lines import (
     Clock,
     CpuCost,
     CpuMethods,
@@ -33,7 +33,7 @@ from beowire.record import (
     Summary,
     Wire,
 )
-from beowire.record_parts import Link
+from beowire.record.parts import Link
 
 SIZES = (1, 4, 8, 13, 16, 64, 256, 1024, 1536, 4096, 16384, 65536, 262144, 1048576, 4194304)
 

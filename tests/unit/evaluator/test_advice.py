@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from beowire import advice
 from beowire.patterns import PATTERNS
-from beowire.record import DriverInfo, Summary
+from beowire.record.lines import DriverInfo, Summary
 from beowire.report.curves import Cell, Curve, curves
 from beowire.units import size_text
 from unit.evaluator import synthetic_record

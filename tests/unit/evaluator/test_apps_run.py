@@ -21,7 +21,7 @@ from beowire.launch.base import Launcher
 from beowire.mpi.installation import Installation
 from beowire.mpi.places import Prepared, Used
 from beowire.mpi.ways import Way
-from beowire.record import NodeEnd
+from beowire.record.lines import NodeEnd
 from beowire.survey import Survey
 
 LINE = (

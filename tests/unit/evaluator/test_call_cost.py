@@ -3,7 +3,7 @@ import pytest
 
 from beowire.call_cost import described, parse
 from beowire.errors import BeowireError
-from beowire.record import CallCost, NodeEnd
+from beowire.record.lines import CallCost, NodeEnd
 
 
 @pytest.mark.parametrize(("text", "cost_ns"), [("300ns", 300), ("1us", 1000), (" 10us ", 10_000)])

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from beowire.cell import MAXIMUM_ROUNDS, Cell
-from beowire.histogram import Histogram
-from beowire.record import ProbeInfo
+from beowire.record.histogram import Histogram
+from beowire.record.lines import ProbeInfo
 from beowire.session import Counts, Round, RoundShape
 
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from beowire import columns
-from beowire.record import CpuCost, Result
+from beowire.record.lines import CpuCost, Result
 from unit.evaluator.apps_records import launch, meta
 from unit.evaluator.apps_records import record as record_of_apps
 from unit.evaluator.test_report_curves import record, result, summary

@@ -11,7 +11,7 @@ import typer
 
 from beowire.commands import diff as command
 from beowire.errors import BeowireError
-from beowire.record import Skipped
+from beowire.record.lines import Skipped
 from unit.evaluator.apps_records import meta, written
 from unit.evaluator.launch_records import SIZES, flat, write
 

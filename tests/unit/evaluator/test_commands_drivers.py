@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from beowire.commands import drivers
 from beowire.errors import BeowireError
 from beowire.mpi import drivers as mpi_drivers
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 from unit.evaluator import fake_engine
 
 MPIS = [

@@ -18,7 +18,7 @@ from beowire.mpi import installation, ways
 from beowire.mpi.installation import Installation
 from beowire.mpi.places import Prepared, Used
 from beowire.mpi.ways import Way
-from beowire.record import NodeEnd
+from beowire.record.lines import NodeEnd
 from beowire.survey import Survey
 from unit.evaluator.test_apps_run import FakeLauncher
 

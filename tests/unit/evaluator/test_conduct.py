@@ -13,9 +13,9 @@ from beowire.conduct.all_pairs import slow_links
 from beowire.conduct.incast import steps_to
 from beowire.conduct.open_loop import SHARES
 from beowire.engine import EngineError
-from beowire.histogram import Histogram
 from beowire.patterns import PATTERNS, Pattern
-from beowire.record import Clock
+from beowire.record.histogram import Histogram
+from beowire.record.lines import Clock
 from beowire.session import Round, RoundShape
 
 Words = Mapping[str, Any] | None

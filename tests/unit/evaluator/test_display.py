@@ -8,8 +8,8 @@ from rich.console import Console
 
 from beowire.cell import Cell
 from beowire.display import Display
-from beowire.histogram import Histogram
 from beowire.measure import Progress
+from beowire.record.histogram import Histogram
 from beowire.session import Round
 
 

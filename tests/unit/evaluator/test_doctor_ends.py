@@ -14,7 +14,7 @@ from beowire.doctor.finding import State
 from beowire.errors import BeowireError
 from beowire.launch.base import Node
 from beowire.launch.local import LocalLauncher
-from beowire.record import Clock, NodeEnd
+from beowire.record.lines import Clock, NodeEnd
 from beowire.survey import Survey
 from unit.evaluator.test_doctor import GOOD, SECTIONS
 

@@ -14,7 +14,7 @@ from beowire.explain.perf import NoPerf, Sample, idle_ns, parse, recording
 from beowire.explain.run import Explanation
 from beowire.explain.split import Split, split
 from beowire.explain.symbols import FUNCTIONS, PARTS, is_looking, is_serving, part_of
-from beowire.record import Explained, Summary
+from beowire.record.lines import Explained, Summary
 from beowire.report.layer_tax import taxes
 from unit.evaluator.test_report_curves import record as record_of
 

@@ -19,7 +19,7 @@ import pytest
 
 from beowire import files
 from beowire.errors import BeowireError
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.report import write_report
 from unit.evaluator import synthetic_record
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beowire.histogram import BUCKETS, Histogram, bucket_index, bucket_lower, bucket_width
+from beowire.record.histogram import BUCKETS, Histogram, bucket_index, bucket_lower, bucket_width
 from unit.evaluator import fake_engine
 
 times = st.integers(0, (1 << 63) - 1)

@@ -15,7 +15,7 @@ from beowire.load import (
     parse_load,
     parse_loads,
 )
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from beowire.run import Request, run
 from unit.evaluator.fake_engine import FakeLauncher
 

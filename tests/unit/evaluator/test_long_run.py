@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from beowire import cell, run
-from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
-from beowire.launches import WHOLE
 from beowire.patterns import Pattern
-from beowire.record import DriverInfo, read_record
+from beowire.record.histogram import Histogram
+from beowire.record.launches import WHOLE
+from beowire.record.lines import DriverInfo, read_record
 from beowire.session import Round, RoundShape
 from unit.evaluator.fake_engine import FakeLauncher
 from unit.evaluator.laws import LAWS, delays, in_rounds

@@ -12,7 +12,7 @@ from beowire import selection
 from beowire.conduct import How
 from beowire.interrupts import Interrupts
 from beowire.measure import Measurement, Progress
-from beowire.record import Result, Skipped
+from beowire.record.lines import Result, Skipped
 from beowire.survey import survey
 from unit.evaluator.fake_engine import FakeLauncher
 

@@ -12,7 +12,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.local import LocalLauncher
 from beowire.own_commands import measure, parse_commands
-from beowire.record import Result
+from beowire.record.lines import Result
 
 
 @pytest.fixture

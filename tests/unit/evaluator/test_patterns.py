@@ -3,7 +3,7 @@ import pytest
 
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT, NEEDS, PATTERNS, Pattern, check_nodes, parse_patterns
-from beowire.record import DriverInfo, Result
+from beowire.record.lines import DriverInfo, Result
 
 
 def _driver(**changes: object) -> DriverInfo:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beowire import plan
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 from beowire.sizes import schedule
 
 

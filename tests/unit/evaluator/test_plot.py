@@ -9,7 +9,7 @@ import pytest
 
 from beowire.patterns import PATTERNS
 from beowire.plot import MISSING, plot
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from beowire.report.curves import Curve, curves
 from unit.evaluator import synthetic_record
 

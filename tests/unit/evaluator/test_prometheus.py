@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from beowire import prometheus
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record, result, summary
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from beowire.errors import BeowireError
-from beowire.histogram import BUCKETS, bucket_lower
-from beowire.record import (
+from beowire.record.histogram import BUCKETS, bucket_lower
+from beowire.record.lines import (
     CpuCost,
     End,
     Histogram,
@@ -32,7 +32,7 @@ from beowire.record import (
     Wire,
     read_record,
 )
-from beowire.record_parts import Link
+from beowire.record.parts import Link
 from unit.evaluator import synthetic_record
 
 ROOT = Path(__file__).resolve().parents[3]

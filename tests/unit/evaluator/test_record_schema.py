@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import beowire
-from beowire import record_schema
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.patterns import PATTERNS
-from beowire.record import read_record
+from beowire.record import schema as record_schema
+from beowire.record.lines import read_record
 from beowire.run import Request, run
 from unit.evaluator import synthetic_record
 from unit.evaluator.fake_engine import FakeLauncher
@@ -119,7 +119,7 @@ def _lines(path: Path) -> list[Any]:
 
 def test_schema__is_that_of_the_models() -> None:
     assert PUBLISHED.read_text(encoding="utf-8") == record_schema.text(), (
-        "renew it: python -m beowire.record_schema > docs/record.schema.json"
+        "renew it: python -m beowire.record.schema > docs/record.schema.json"
     )
 
 

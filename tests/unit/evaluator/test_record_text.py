@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.record import SCHEMA, Meta, Result, Skipped
-from beowire.record_text import Lines, read_lines
+from beowire.record.lines import SCHEMA, Meta, Result, Skipped
+from beowire.record.text import Lines, read_lines
 from unit.evaluator import synthetic_record
 
 MODELS: Lines = {"meta": Meta, "result": Result, "skipped": Skipped}

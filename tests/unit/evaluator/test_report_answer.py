@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from beowire.patterns import PATTERNS
-from beowire.record import Record
+from beowire.record.lines import Record
 from beowire.report import answer
 from beowire.report.curves import curves
 from unit.evaluator import synthetic_record

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from beowire.drawing import Nothing
-from beowire.record import Explained, Histogram, Level, Record, Result, Summary
+from beowire.record.lines import Explained, Histogram, Level, Record, Result, Summary
 from beowire.report import charts
 from beowire.report.curves import curves
 from beowire.units import time_text

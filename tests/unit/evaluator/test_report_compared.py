@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.report import compared
 from unit.evaluator import synthetic_record
 

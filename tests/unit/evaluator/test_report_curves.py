@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.record import Histogram, Meta, Record, Result, Summary
+from beowire.record.lines import Histogram, Meta, Record, Result, Summary
 from beowire.report.curves import (
     Curve,
     all_sizes,

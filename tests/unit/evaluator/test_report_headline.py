@@ -8,7 +8,7 @@ import pytest
 
 from beowire import terminal
 from beowire.patterns import PATTERNS
-from beowire.record import Record, Summary, read_record
+from beowire.record.lines import Record, Summary, read_record
 from beowire.report.curves import curves
 from beowire.report.headline import At, Outcome, headline, open_text, sentence
 from unit.evaluator import synthetic_record

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from beowire.record import Summary
+from beowire.record.lines import Summary
 from beowire.report.layer_tax import chain, difference, taxes, under
 
 

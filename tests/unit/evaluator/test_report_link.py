@@ -3,8 +3,8 @@
 
 import pytest
 
-from beowire.record import Meta
-from beowire.record_parts import Link
+from beowire.record.lines import Meta
+from beowire.record.parts import Link
 from beowire.report.link import link_text
 from unit.evaluator import synthetic_record
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from beowire.record import Result, Summary
+from beowire.record.lines import Result, Summary
 from beowire.report.curves import Curve, curves
 from beowire.report.loggp import Known, parameters, sheets
 from unit.evaluator.test_report_curves import record, result, summary

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from beowire import terminal
-from beowire.record import EnvironmentValue, Record, Result, read_record
+from beowire.record.lines import EnvironmentValue, Record, Result, read_record
 from beowire.report import marks, summary
 from beowire.report.curves import curves
 from unit.evaluator import synthetic_record

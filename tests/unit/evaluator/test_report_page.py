@@ -12,7 +12,7 @@ import pytest
 from beowire import advice
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT, PATTERNS
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.report import write_report
 from beowire.report.curves import curves
 from beowire.report.page import render

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.report import probe_table
 from unit.evaluator import synthetic_record
 

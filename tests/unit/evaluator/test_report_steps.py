@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from beowire.report.curves import Curve, curves
 from beowire.report.steps import pieces, shape, steps
 from beowire.sizes import parse_sizes

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from pydantic import JsonValue
 
-from beowire.record import Record, Result
+from beowire.record.lines import Record, Result
 from beowire.report.curves import curves
 from beowire.report.summary import ratio, schedule_text, sentences, table, walk_text
 from unit.evaluator.test_report_curves import record, result, summary

@@ -4,7 +4,7 @@
 import re
 from dataclasses import replace
 
-from beowire.record import Meta, NodeEnd, Record, Skipped
+from beowire.record.lines import Meta, NodeEnd, Record, Skipped
 from beowire.report import tables
 from beowire.sheets import Sheet
 from unit.evaluator import synthetic_record

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from beowire import terminal
 from beowire.patterns import PATTERNS
-from beowire.record import Meta, Record, Result, read_record
-from beowire.record_parts import Found, Link
+from beowire.record.lines import Meta, Record, Result, read_record
+from beowire.record.parts import Found, Link
 from beowire.report import page, verdict
 from beowire.report.curves import curves
 from unit.evaluator import synthetic_record

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.record import Record, Wire
+from beowire.record.lines import Record, Wire
 from beowire.report import wire
 from unit.evaluator import synthetic_record
 

@@ -12,7 +12,7 @@ from beowire.apps.record import AppResult, Ratio
 from beowire.errors import BeowireError
 from beowire.lab.machines import parts
 from beowire.mpi import installation
-from beowire.record import Explained, Record, Result, read_record
+from beowire.record.lines import Explained, Record, Result, read_record
 from beowire.reproduce import paper
 from beowire.reproduce.comparison import Comparison
 from beowire.reproduce.page import Missing, Part, Picture, Reproduction, Table

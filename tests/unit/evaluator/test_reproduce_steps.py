@@ -9,7 +9,7 @@ import pytest
 from beowire import isolated
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.record import End
+from beowire.record.lines import End
 from beowire.reproduce import steps
 from beowire.reproduce.steps import Found, Step
 from unit.evaluator import synthetic_record

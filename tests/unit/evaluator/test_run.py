@@ -14,7 +14,7 @@ from beowire.conduct import How
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.others import Busy
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from beowire.run import Request, run
 from unit.evaluator.fake_engine import FakeLauncher
 

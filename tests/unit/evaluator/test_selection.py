@@ -3,7 +3,7 @@ import pytest
 
 from beowire import selection
 from beowire.errors import BeowireError
-from beowire.record import DriverInfo
+from beowire.record.lines import DriverInfo
 
 
 def _driver(name: str, reason: str = "") -> DriverInfo:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from beowire.engine import EngineError
-from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
 from beowire.patterns import PATTERNS, Pattern
+from beowire.record.histogram import Histogram
 from beowire.session import Round, RoundShape, Session
 from beowire.survey import survey
 from unit.evaluator.fake_engine import FakeLauncher, FakeNode

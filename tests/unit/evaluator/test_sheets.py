@@ -4,7 +4,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from beowire.record import Result
+from beowire.record.lines import Result
 from beowire.sheets import Sheet, sheets
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import signal, stats
 
 from beowire import statistics
-from beowire.histogram import Histogram
+from beowire.record.histogram import Histogram
 
 Floats = npt.NDArray[np.float64]
 Law = Callable[[np.random.Generator, int], Floats]

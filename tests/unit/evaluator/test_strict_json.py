@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
 
-from beowire import strict_json
+from beowire.record import strict_json
 
 
 def test_loads__says_what_is_no_number() -> None:

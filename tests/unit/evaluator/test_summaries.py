@@ -3,8 +3,8 @@
 
 import pytest
 
-from beowire.histogram import Histogram
-from beowire.record import Summary
+from beowire.record.histogram import Histogram
+from beowire.record.lines import Summary
 from beowire.statistics import Estimate
 from beowire.summaries import interval, time_summary
 

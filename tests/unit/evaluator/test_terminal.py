@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from beowire import terminal
 from beowire.patterns import PATTERNS
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.units import count_rate_text
 from unit.evaluator import synthetic_record
 

@@ -2,7 +2,7 @@
 from pathlib import Path
 
 from beowire import terminal
-from beowire.record import Record, read_record
+from beowire.record.lines import Record, read_record
 from beowire.report.curves import curves
 from beowire.terminal_probes import figure_text, methods_text
 from unit.evaluator import synthetic_record

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from beowire.cell import Cell
-from beowire.histogram import Histogram
-from beowire.record import Summary
+from beowire.record.histogram import Histogram
+from beowire.record.lines import Summary
 from beowire.session import Round, RoundShape
 from beowire.statistics import rate_estimate
 from beowire.summaries import time_summary

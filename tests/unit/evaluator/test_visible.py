@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from beowire import cli, terminal
 from beowire.display import Display
 from beowire.errors import BeowireError
-from beowire.record import read_record
+from beowire.record.lines import read_record
 from beowire.visible import LINES, guard, unguarded, visible
 from unit.evaluator import synthetic_record
 

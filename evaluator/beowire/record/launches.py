@@ -16,7 +16,7 @@ from statistics import median, median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from beowire.record import Result
+    from beowire.record.lines import Result
 
 #: Launches of a cell that are kept one by one.
 WHOLE = 20

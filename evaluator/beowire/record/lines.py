@@ -25,10 +25,10 @@ from pydantic import (
 )
 
 from beowire.errors import BeowireError
-from beowire.histogram import bucket_index, bucket_lower
-from beowire.launches import CellLaunches, LaunchFigures, figures_of
-from beowire.record_parts import Found, Link, RecordLine, RecordPart
-from beowire.record_text import Lines, read_lines
+from beowire.record.histogram import bucket_index, bucket_lower
+from beowire.record.launches import CellLaunches, LaunchFigures, figures_of
+from beowire.record.parts import Found, Link, RecordLine, RecordPart
+from beowire.record.text import Lines, read_lines
 
 #: The schema that is written, and the newest that is read. A new optional field does not change
 #: it; a new type of line, a changed meaning or a removed field does.

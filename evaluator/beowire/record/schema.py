@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The JSON Schema of a record's lines, made from the models that read them.
 
-`python -m beowire.record_schema > docs/record.schema.json` renews the copy that is published.
+`python -m beowire.record.schema > docs/record.schema.json` renews the copy that is published.
 """
 
 import json
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from beowire.record import SCHEMA, End, Meta, Result, Skipped
+from beowire.record.lines import SCHEMA, End, Meta, Result, Skipped
 
 _WIDTH = 100
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -8,9 +8,10 @@ from typing import BinaryIO
 
 from pydantic import ValidationError
 
-from beowire import files, strict_json
+from beowire import files
 from beowire.errors import BeowireError
-from beowire.record_parts import RecordLine
+from beowire.record import strict_json
+from beowire.record.parts import RecordLine
 
 #: Longest line that is read. That of a run with hundreds of nodes has some MB.
 LINE_BYTES = 64 << 20
