@@ -33,10 +33,11 @@ from benchmarks import (
 )
 from benchmarks.context import Context
 from benchmarks.figure import Results
-from beowire import call_cost, files
-from beowire.call_cost import OPTION
+from beowire import files
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
+from beowire.plan import call_cost
+from beowire.plan.call_cost import OPTION
 
 BENCHMARKS: dict[str, ModuleType] = {
     "latency": latency,

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from beowire import isolated
 from beowire.errors import BeowireError
-from beowire.lab import cluster
-from beowire.lab.state import LabState
-from beowire.mpi import installation
+from beowire.places.lab import cluster
+from beowire.places.lab.state import LabState
+from beowire.places.mpi import installation
 
 _RUN_S = 30.0
 _LISTEN_S = 5.0

@@ -17,8 +17,8 @@ from beowire.apps import catalogue
 from beowire.apps.record import AppsRecord
 from beowire.apps.results import geometric_mean
 from beowire.errors import BeowireError
-from beowire.mpi import installation
-from beowire.mpi.installation import Installation
+from beowire.places.mpi import installation
+from beowire.places.mpi.installation import Installation
 
 SUMMARY = "whole programs, against the best way of the same MPI over TCP"
 SECONDS = 1800.0

@@ -6,8 +6,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from beowire import call_cost, files, paths
+from beowire import files, paths
 from beowire.errors import BeowireError
+from beowire.plan import call_cost
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from benchmarks import figure
 from beowire import files, isolated
-from beowire.call_cost import OPTION
+from beowire.analysis.statistics import Estimate
 from beowire.errors import BeowireError
+from beowire.plan.call_cost import OPTION
 from beowire.record.lines import Record, Result, read_record
 from beowire.sizes import format_size
-from beowire.statistics import Estimate
 from beowire.units import count_rate_text, rate_text, time_text
 
 #: What a comparison may take beside measuring: setting up a lab, starting engines, the report.

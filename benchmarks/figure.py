@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
 
+from beowire.analysis.statistics import Estimate, order_interval
 from beowire.record.lines import Summary
-from beowire.statistics import Estimate, order_interval
 from beowire.units import significant
 
 #: An interval that reaches farther than this from its value says little.

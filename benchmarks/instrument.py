@@ -19,16 +19,17 @@ from benchmarks import anchors
 from benchmarks.compare import Comparison, missing
 from benchmarks.context import Context, drivers
 from benchmarks.figure import Figure, Results, exactly, of_launches
-from beowire import isolated, own_drivers
-from beowire.engine import EngineError
+from beowire import isolated
+from beowire.analysis.curves import reach
+from beowire.conduct import own_drivers
+from beowire.conduct.session import RoundShape, Session
+from beowire.conduct.survey import Survey, survey
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.local import LocalLauncher
-from beowire.patterns import DEFAULT
+from beowire.places.engine import EngineError
+from beowire.places.launch.local import LocalLauncher
+from beowire.plan.patterns import DEFAULT
 from beowire.record.lines import Record
-from beowire.report.curves import reach
-from beowire.session import RoundShape, Session
-from beowire.survey import Survey, survey
 from beowire.units import size_text
 
 SUMMARY = "what the engine adds to a message; precision in a third of NetPIPE's seven minutes"

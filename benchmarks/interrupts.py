@@ -18,10 +18,10 @@ from benchmarks import figure
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results
 from beowire import isolated
-from beowire import run as running
+from beowire.compare import run as running
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.machines import MachinesLauncher
+from beowire.places.launch.machines import MachinesLauncher
 from beowire.record.lines import Result, read_record
 from beowire.units import rate_text, time_text
 

@@ -11,9 +11,9 @@ from typing import Any
 from benchmarks import built
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, exactly, ratio
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
-from beowire.statistics import order_interval
+from beowire.analysis.statistics import order_interval
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
 from beowire.units import time_text
 
 SUMMARY = "bytes of state of an idle peer, and time to open an endpoint with 60,000 known peers"

@@ -15,14 +15,15 @@ from pathlib import Path
 from benchmarks import built
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, of_launches
-from beowire.call_cost import OPTION
 from beowire.errors import BeowireError
-from beowire.lab import cluster, mpirun
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabState
-from beowire.mpi import environment, installation
-from beowire.mpi.installation import Installation
-from beowire.mpi.ways import others_over_tcp
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
+from beowire.places.mpi import environment, installation
+from beowire.places.mpi import in_lab as mpirun
+from beowire.places.mpi.installation import Installation
+from beowire.places.mpi.ways import others_over_tcp
+from beowire.plan.call_cost import OPTION
 from beowire.units import size_text, time_text
 
 SUMMARY = "MPI programs, against the fastest way of the same MPI over TCP"

@@ -14,7 +14,7 @@ from benchmarks.programs import Programs
 from beowire.apps import catalogue
 from beowire.apps.record import AppsRecord
 from beowire.errors import BeowireError
-from beowire.mpi import installation
+from beowire.places.mpi import installation
 from beowire.units import time_text
 
 SUMMARY = "rows between pieces of work, against the ideal and the same over TCP"

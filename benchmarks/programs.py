@@ -14,13 +14,13 @@ from pathlib import Path
 from benchmarks import built
 from benchmarks.figure import of_launches
 from beowire import files, isolated
+from beowire.analysis.statistics import Estimate
 from beowire.apps.catalogue import App
 from beowire.apps.record import AppsRecord, read_apps_record
 from beowire.apps.results import Cell, Key, cells, failures, speedup
 from beowire.errors import BeowireError
-from beowire.mpi import installation, ways
-from beowire.mpi.installation import KINDS, Installation
-from beowire.statistics import Estimate
+from beowire.places.mpi import installation, ways
+from beowire.places.mpi.installation import KINDS, Installation
 
 OURS = "beowire"
 

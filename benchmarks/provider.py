@@ -15,7 +15,7 @@ from benchmarks import built
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results
 from beowire import paths
-from beowire.statistics import order_interval
+from beowire.analysis.statistics import order_interval
 from beowire.units import time_text
 
 SUMMARY = "what the libfabric provider adds to the half round trip of 8 B"

@@ -5,7 +5,7 @@ from benchmarks import compare
 from benchmarks.compare import Comparison
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, exactly, ratio
-from beowire.statistics import Estimate
+from beowire.analysis.statistics import Estimate
 from beowire.units import size_text
 
 SUMMARY = "64 KiB to 4 MiB streaming at 1 and 10 Gbit/s, against what frames of the MTU can carry"

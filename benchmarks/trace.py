@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks import built
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results
-from beowire.statistics import Estimate, order_interval
+from beowire.analysis.statistics import Estimate, order_interval
 
 SUMMARY = "what a place of the trace adds to the code that passes it, on and off"
 SECONDS = 5.0

@@ -46,7 +46,7 @@ enum {
     MAX_WAYS = 512,
 };
 
-/** What happened since the start, in frames; beowire/lab/cluster.py reads the same layout. */
+/** What happened since the start, in frames; places/lab/cluster.py reads the same layout. */
 struct relay_counters {
     uint64_t forwarded;
     uint64_t dropped; /**< found no room in the ring or in the queue */

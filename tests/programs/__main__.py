@@ -17,7 +17,7 @@ from pathlib import Path
 from beowire import files
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.mpi import installation
+from beowire.places.mpi import installation
 
 from . import entry, results
 from .entry import Entry

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from beowire import files
+from beowire.analysis.statistics import order_interval
+from beowire.conduct.others import BUSY_SHARE
 from beowire.errors import BeowireError
-from beowire.others import BUSY_SHARE
-from beowire.statistics import order_interval
 from beowire.units import significant
 
 from . import compare

@@ -16,15 +16,15 @@ from typing import Literal
 
 from beowire.apps import bounded, output
 from beowire.apps.bounded import Ended
+from beowire.conduct.others import Others
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.lab.options import LabOptions
-from beowire.launch.lab import LabLauncher
-from beowire.mpi import ways
-from beowire.mpi.installation import Installation
-from beowire.mpi.places import LabPlace
-from beowire.mpi.ways import Way
-from beowire.others import Others
+from beowire.places.lab.options import LabOptions
+from beowire.places.launch.lab import LabLauncher
+from beowire.places.mpi import ways
+from beowire.places.mpi.installation import Installation
+from beowire.places.mpi.places import LabPlace
+from beowire.places.mpi.ways import Way
 
 from . import compare
 from .compare import Seen, Wrong

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
 from system import slurm_nodes
 from system.conftest import ROOT, wait_until
 

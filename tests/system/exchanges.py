@@ -5,8 +5,8 @@ import json
 import subprocess
 from collections.abc import Sequence
 
-from beowire.lab import cluster
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster
+from beowire.places.lab.state import LabState
 from system.conftest import ROOT
 
 EXCHANGE = ROOT / "build" / "release" / "tests" / "system" / "exchange"

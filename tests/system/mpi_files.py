@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from beowire.lab import cluster, processes
-from beowire.lab.processes import Process
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster, processes
+from beowire.places.lab.processes import Process
+from beowire.places.lab.state import LabState
 from system.conftest import ROOT, RunBeowire
 
 #: Gives a node a /tmp and a /dev/shm of its own, empty but for directories that are needed: nobody

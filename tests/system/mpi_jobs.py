@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from beowire.errors import BeowireError
-from beowire.mpi import installation
+from beowire.places.mpi import installation
 from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
 
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabNode, LabState
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabNode, LabState
 from system.conftest import ROOT, wait_until
 
 #: What node2 has not: Beowire. What it cannot write to: the directory `sealed`, and /tmp, but for

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from beowire.lab import cluster
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster
+from beowire.places.lab.state import LabState
 
 CONNECT, ACCEPT, RESET, EAGER, PUT, GET = 1, 2, 3, 16, 21, 23
 

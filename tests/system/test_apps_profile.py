@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from beowire.apps import output
-from beowire.mpi import linkage
+from beowire.places.mpi import linkage
 from system.apps_jobs import (
     compile_with,
     compiled,

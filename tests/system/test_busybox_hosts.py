@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from beowire import paths
-from beowire.lab.options import LabOptions
+from beowire.places.lab.options import LabOptions
 from beowire.record.lines import read_record
 from system.conftest import assert_refused
 from system.test_ssh import HELLO, HOSTS, Hosts, cache_of, contents, copies, running

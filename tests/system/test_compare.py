@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from beowire import isolated
-from beowire.patterns import PATTERNS
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import Record, read_record
 from system.time_enough import compare_in_time
 from unit.evaluator import fake_engine

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from beowire import run as running
+from beowire.compare import run as running
+from beowire.conduct.session import RoundShape, Session
+from beowire.conduct.survey import survey
 from beowire.interrupts import Interrupts
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
-from beowire.launch.lab import LabLauncher
-from beowire.launch.local import LocalLauncher
-from beowire.patterns import PATTERNS
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.launch.lab import LabLauncher
+from beowire.places.launch.local import LocalLauncher
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import Record, read_record
-from beowire.session import RoundShape, Session
-from beowire.survey import survey
 from system.conftest import RunBeowire, assert_refused
 
 #: So much slower than any node of a lab that nothing else can be meant.

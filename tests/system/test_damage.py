@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from beowire.lab import cluster, network
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster, network
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
 from system.conftest import ROOT, RunBeowire
 from system.exchanges import introduce, start
 from system.mpi_jobs import OPEN_MPI, Mpi
@@ -29,7 +29,7 @@ PATIENCE_S = 100.0
 
 #: Run in a node: what leaves it is whole, and no longer than the MTU.
 _WITHOUT_OFFLOADS = """
-from beowire.lab import kernel, network
+from beowire.places.lab import kernel, network
 for features in (network.SEGMENTATION, network.CHECKSUM_AND_VLAN):
     kernel.disable_features("eth0", features)
 """

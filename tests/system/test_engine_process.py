@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from beowire import selection
 from beowire.paths import engine_directory
-from beowire.patterns import PATTERNS
+from beowire.plan import selection
+from beowire.plan.patterns import PATTERNS
 from system.pvm_machines import NEEDS_PVM
 
 Event = dict[str, Any]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from beowire.lab import network
-from beowire.lab.state import LabState
+from beowire.places.lab import network
+from beowire.places.lab.state import LabState
 from system.conftest import wait_until
 from system.test_mtu_change import received
 from system.test_off_path import NODES, VERSIONS, place, use_version

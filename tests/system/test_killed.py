@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from beowire.lab import processes
-from beowire.lab.state import LabFiles, LabState
+from beowire.places.lab import processes
+from beowire.places.lab.state import LabFiles, LabState
 from beowire.record.lines import read_record
 from system.conftest import PATIENCE_S, ROOT, processes_of, wait_until
 from system.mpi_jobs import OPEN_MPI

@@ -206,8 +206,8 @@ def test_up__ended_in_the_middle(leftovers: str, stage: str, number: signal.Sign
 def test_ephemeral_lab__dies_with_its_maker(leftovers: str) -> None:
     script = (
         "import time\n"
-        "from beowire.lab import cluster\n"
-        "from beowire.lab.options import LabOptions\n"
+        "from beowire.places.lab import cluster\n"
+        "from beowire.places.lab.options import LabOptions\n"
         "lab = cluster.up_ephemeral(LabOptions(delay_ns=1000), 'brief')\n"
         "print('ready', flush=True)\n"
         "time.sleep(600)\n"

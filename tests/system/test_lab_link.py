@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from beowire.lab import cluster, network
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster, network
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
 
 TRAFFIC = Path(__file__).with_name("lab_traffic.py")
 

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab import cluster, mpirun
-from beowire.lab.options import LabOptions
-from beowire.launch.base import Launcher
-from beowire.launch.lab import LabLauncher
-from beowire.launch.local import LocalLauncher
-from beowire.mpi import installation, launch
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.launch.base import Launcher
+from beowire.places.launch.lab import LabLauncher
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.mpi import in_lab as mpirun
+from beowire.places.mpi import installation, launch
 from beowire.record.lines import read_record
 from system.conftest import ROOT, processes_of, wait_until
 from system.mpi_jobs import OPEN_MPI
@@ -77,8 +78,8 @@ def test_attach__uses_a_lab_and_leaves_it() -> None:
 def test_engine__dies_with_its_killed_starter(kind: str, leftovers: str) -> None:
     script = (
         "import time\n"
-        "from beowire.lab.options import LabOptions\n"
-        "from beowire.launch import lab, local\n"
+        "from beowire.places.lab.options import LabOptions\n"
+        "from beowire.places.launch import lab, local\n"
         f"with {kind} as launcher:\n"
         "    engines = [launcher.start(node) for node in launcher.nodes]\n"
         "    for engine in engines:\n"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
 from system.exchanges import exchange
 
 MESSAGES = 10_000

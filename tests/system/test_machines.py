@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from beowire import paths, terminal
-from beowire import run as running
+from beowire import paths
+from beowire.compare import run as running
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.lab.machines import parts
-from beowire.lab.machines.cards import CARDS
-from beowire.lab.options import read_lab_options
-from beowire.launch.lab import LabLauncher
-from beowire.launch.machines import MachinesLauncher
+from beowire.places.lab.machines import parts
+from beowire.places.lab.machines.cards import CARDS
+from beowire.places.lab.options import read_lab_options
+from beowire.places.launch.lab import LabLauncher
+from beowire.places.launch.machines import MachinesLauncher
 from beowire.record.lines import Record, read_record
+from beowire.show import terminal
 from system.conftest import (
     PATIENCE_S,
     ROOT,

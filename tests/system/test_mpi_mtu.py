@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.lab import network
+from beowire.places.lab import network
 from system.conftest import RunBeowire
 from system.mpi_jobs import OPEN_MPI, Endless, Mpi
 from system.test_mpi_stillness import assert_goes_on

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.lab import network
+from beowire.places.lab import network
 from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
 from system.mpi_jobs import ALONE, OPEN_MPI, Endless, Mpi
 from system.test_mpi_stillness import assert_goes_on

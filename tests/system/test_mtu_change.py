@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from beowire.lab import cluster, network
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster, network
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
 from system.conftest import wait_until
 from system.test_stillness import ALL_LANES, PATIENCE_S, UDP_ALONE, exchanging, run, snapshots
 

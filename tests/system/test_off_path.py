@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from beowire.lab import network
-from beowire.lab.state import LabState
+from beowire.places.lab import network
+from beowire.places.lab.state import LabState
 from system.test_stillness import (
     PATIENCE_S,
     UDP_ALONE,

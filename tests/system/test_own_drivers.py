@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from beowire import own_drivers, paths
+from beowire import paths
+from beowire.conduct import own_drivers
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.record.lines import read_record

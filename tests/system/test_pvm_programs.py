@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.lab import network
+from beowire.places.lab import network
 from system.conftest import RunBeowire
 from system.pvm_machines import (
     LIBRARY,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from beowire.record.lines import read_record
-from beowire.report import write_report
+from beowire.show.html import write_report
 from beowire.units import time_text
 from system.browser import VARIABLE, Browser, BrowserError, find_browser
 from unit.evaluator import synthetic_record

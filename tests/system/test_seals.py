@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from beowire.lab import cluster, network
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster, network
+from beowire.places.lab.state import LabState
 from system.conftest import wait_until
 from system.test_protocol_document import crc_32c
 from system.test_stillness import PATIENCE_S, states

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from beowire.lab.options import LabOptions
+from beowire.places.lab.options import LabOptions
 from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait_until
 from system.test_ssh import Hosts, running
 

@@ -17,9 +17,9 @@ import pytest
 
 from beowire import paths
 from beowire.apps.record import read_apps_record
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabState
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
 from beowire.record.lines import read_record
 from system.conftest import ROOT, assert_refused, processes_of, wait_until
 from system.mpi_jobs import OPEN_MPI
@@ -34,7 +34,7 @@ PORT = 2222
 HELLO = """
 import json, sys
 from beowire.errors import BeowireError
-from beowire.launch.ssh import SshLauncher
+from beowire.places.launch.ssh import SshLauncher
 try:
     with SshLauncher(sys.argv[1], options=sys.argv[2:]) as launcher:
         answers = []
@@ -55,7 +55,7 @@ except BeowireError as error:
 
 STAY = """
 import sys, time
-from beowire.launch.ssh import SshLauncher
+from beowire.places.launch.ssh import SshLauncher
 with SshLauncher(sys.argv[1], options=sys.argv[2:]) as launcher:
     process = launcher.start(launcher.nodes[1])
     process.stdin.write(b"hello\\n")

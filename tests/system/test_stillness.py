@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from beowire import stats
-from beowire.lab import cluster, network
-from beowire.lab.options import LabOptions
-from beowire.lab.state import LabState
+from beowire.counters import stats
+from beowire.places.lab import cluster, network
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
 from system.conftest import wait_until
 from system.exchanges import introduce, start
 

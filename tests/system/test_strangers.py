@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from beowire import stats
-from beowire.lab.state import LabState
+from beowire.counters import stats
+from beowire.places.lab.state import LabState
 from system import speakers
 from system.conftest import wait_until
 from system.exchanges import introduce, start

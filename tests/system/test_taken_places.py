@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from beowire.analysis.finding import State
 from beowire.doctor import facts, host_checks
-from beowire.doctor.finding import State
-from beowire.lab import network
-from beowire.lab.state import LabState
+from beowire.places.lab import network
+from beowire.places.lab.state import LabState
 from system.conftest import wait_until
 from system.test_off_path import VERSIONS, place, use_version
 from system.test_stillness import (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
 from system.conftest import ROOT, RunBeowire, assert_refused, wait_until
 
 EXCHANGE = ROOT / "build" / "release" / "tests" / "system" / "exchange"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
 from system import valgrind
 from system.conftest import RunBeowire
 from system.exchanges import exchange

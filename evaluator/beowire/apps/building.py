@@ -7,9 +7,9 @@ from pathlib import Path
 from beowire import paths
 from beowire.apps.catalogue import App
 from beowire.errors import BeowireError
-from beowire.mpi import compiling
-from beowire.mpi.compiling import Options
-from beowire.mpi.installation import Installation
+from beowire.places.mpi import compiling
+from beowire.places.mpi.compiling import Options
+from beowire.places.mpi.installation import Installation
 
 _FLAGS = ("-std=c17", "-O3")
 _PROFILE_FLAGS = ("-std=c17", "-O2", "-fPIC", "-shared")

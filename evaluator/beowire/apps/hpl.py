@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from beowire.errors import BeowireError
-from beowire.mpi.installation import Installation
+from beowire.places.mpi.installation import Installation
 
 _MPI = "openmpi4"
 _SIZES = {"S": 500, "W": 1000, "A": 3000, "B": 8000}

@@ -15,8 +15,8 @@ from pathlib import Path
 from beowire import paths
 from beowire.apps.catalogue import App
 from beowire.errors import BeowireError
-from beowire.mpi import compiling, installation
-from beowire.mpi.installation import Installation
+from beowire.places.mpi import compiling, installation
+from beowire.places.mpi.installation import Installation
 
 _SUPPORTED = ("3.3", "3.4")
 _FORTRAN = ("mpif90.openmpi", "mpif90", "mpifort")

@@ -10,8 +10,8 @@ from beowire.apps.bounded import Ended
 from beowire.apps.catalogue import App
 from beowire.apps.output import Said, Unreadable
 from beowire.errors import BeowireError
-from beowire.mpi import linkage
-from beowire.mpi.installation import Installation
+from beowire.places.mpi import linkage
+from beowire.places.mpi.installation import Installation
 
 _HPCC_OUTPUT = "hpccoutf.txt"
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from beowire.analysis.statistics import Estimate, order_interval
 from beowire.apps.record import AppInfo, AppResult, AppsRecord, Launch, Profile, Ratio
-from beowire.statistics import Estimate, order_interval
 
 #: What others are compared with.
 BASE = "tcp"

@@ -31,19 +31,19 @@ from beowire.apps.record import (
     Profile,
     read_apps_record,
 )
-from beowire.display import Display
+from beowire.conduct.load import Background, Load
+from beowire.conduct.others import Others
+from beowire.conduct.survey import survey
 from beowire.errors import BeowireError
 from beowire.files import make_directory
 from beowire.interrupts import Interrupts
-from beowire.load import Background, Load
-from beowire.mpi import ways
-from beowire.mpi.installation import Installation
-from beowire.mpi.places import Place
-from beowire.mpi.ways import Way
-from beowire.others import Others
+from beowire.places.mpi import ways
+from beowire.places.mpi.installation import Installation
+from beowire.places.mpi.places import Place
+from beowire.places.mpi.ways import Way
 from beowire.record.lines import End, NodeEnd, RecordWriter
 from beowire.record.parts import Link, RecordLine
-from beowire.survey import survey
+from beowire.show.display import Display
 
 #: Hogs end by themselves so long after everything should be over.
 _LOAD_SPARE_S = 60.0

@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import median
 
 from beowire import text_table
+from beowire.analysis.link import link_facts
+from beowire.analysis.statistics import Estimate
 from beowire.apps.record import AppsRecord, Launch
 from beowire.apps.results import (
     BASE,
@@ -27,10 +29,8 @@ from beowire.apps.results import (
 )
 from beowire.apps.tables import nodes_text, warnings
 from beowire.errors import BeowireError
-from beowire.mpi import installation, linkage
-from beowire.mpi.installation import KINDS, Installation
-from beowire.report.link import link_facts
-from beowire.statistics import Estimate
+from beowire.places.mpi import installation, linkage
+from beowire.places.mpi.installation import KINDS, Installation
 from beowire.units import significant, time_text
 
 #: From so many rounds on there is an interval at 95 %.

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from beowire.analysis.link import link_facts
+from beowire.analysis.marks import busy_during
+from beowire.analysis.statistics import Estimate
 from beowire.apps.record import IDLE, AppsRecord, Profile
 from beowire.apps.results import (
     BASE,
@@ -25,10 +28,7 @@ from beowire.apps.results import (
     run_cells,
     speedup,
 )
-from beowire.mpi.ways import SHM
-from beowire.report.link import link_facts
-from beowire.report.marks import busy_during
-from beowire.statistics import Estimate
+from beowire.places.mpi.ways import SHM
 from beowire.units import significant, size_text, time_text
 
 _GAP = "  "

@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
+from beowire.compare.run import BUFFER_DRIVER, Request
+from beowire.conduct.load import parse_load
 from beowire.diff.sequential import Sequential
 from beowire.diff.show import as_json, render
 from beowire.diff.sides import Side, differences, read_side
 from beowire.diff.verdict import DEFAULT_THRESHOLD
 from beowire.errors import BeowireError
-from beowire.load import parse_load
-from beowire.patterns import parse_patterns
+from beowire.plan.patterns import parse_patterns
 from beowire.record.text import made_sense_of
-from beowire.run import BUFFER_DRIVER, Request
 
 #: What the command ends with. What cannot be compared at all ends with 2, too.
 STATUS = {"no worse": 0, "worse": 1, "cannot tell": 2}

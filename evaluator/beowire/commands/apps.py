@@ -16,6 +16,7 @@ import typer
 from beowire import text_table
 from beowire.apps import catalogue, hpl, npb, tables
 from beowire.apps.catalogue import App
+from beowire.apps.page import write_apps_report
 from beowire.apps.plan import parse_loads
 from beowire.apps.record import AppResult, Launch, Left, Profile, read_apps_record
 from beowire.apps.run import Outcome, Request, Say, run
@@ -32,13 +33,12 @@ from beowire.commands.options import (
 from beowire.errors import BeowireError
 from beowire.help_text import Command
 from beowire.interrupts import Interrupts
-from beowire.launch.machines import lab_launcher
-from beowire.launch.ssh import SshLauncher
-from beowire.mpi import installation, ways
-from beowire.mpi.installation import KINDS, Installation
-from beowire.mpi.places import HostsPlace, LabPlace, Place
+from beowire.places.launch.machines import lab_launcher
+from beowire.places.launch.ssh import SshLauncher
+from beowire.places.mpi import installation, ways
+from beowire.places.mpi.installation import KINDS, Installation
+from beowire.places.mpi.places import HostsPlace, LabPlace, Place
 from beowire.record.parts import RecordLine
-from beowire.report.apps_page import write_apps_report
 
 _PIPE_WIDTH = 100
 _WIDEST_NAME = max(len(app.name) for app in catalogue.OWN)

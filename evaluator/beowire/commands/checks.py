@@ -11,12 +11,13 @@ from typing import Annotated
 
 import typer
 
-from beowire import files, prometheus
-from beowire import rules as rules_of_file
+from beowire import files
 from beowire.commands.sinks import write_file
+from beowire.diff import rules as rules_of_file
+from beowire.diff.rules import Rule
 from beowire.errors import BeowireError
 from beowire.record.lines import Record
-from beowire.rules import Rule
+from beowire.show import prometheus
 
 RulesOption = Annotated[
     Path | None,

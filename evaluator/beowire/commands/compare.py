@@ -13,7 +13,6 @@ from typing import Annotated
 
 import typer
 
-from beowire import call_cost, columns, terminal
 from beowire.commands import sinks
 from beowire.commands.against import (
     USUAL_THRESHOLD,
@@ -45,21 +44,23 @@ from beowire.commands.options import (
     with_lab_options,
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
+from beowire.compare.run import Outcome, Request, run
+from beowire.conduct.load import parse_loads
+from beowire.conduct.own_commands import parse_commands
+from beowire.conduct.own_drivers import own_drivers
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
-from beowire.launch.local import LocalLauncher
-from beowire.launch.machines import lab_launcher
-from beowire.launch.mpirun import MpirunLauncher
-from beowire.launch.slurm import SlurmLauncher, is_another_task, is_step
-from beowire.launch.ssh import SshLauncher
-from beowire.load import parse_loads
-from beowire.own_commands import parse_commands
-from beowire.own_drivers import own_drivers
-from beowire.patterns import DEFAULT, PATTERNS, parse_patterns
+from beowire.places.launch.base import Launcher
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.launch.machines import lab_launcher
+from beowire.places.launch.slurm import SlurmLauncher, is_another_task, is_step
+from beowire.places.launch.ssh import SshLauncher
+from beowire.places.mpi.launcher import MpirunLauncher
+from beowire.plan import call_cost
+from beowire.plan.patterns import DEFAULT, PATTERNS, parse_patterns
 from beowire.record.lines import Record, read_record
-from beowire.report import write_report
-from beowire.run import Outcome, Request, run
+from beowire.show import columns, terminal
+from beowire.show.html import write_report
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
 from beowire.visible import unguarded
 

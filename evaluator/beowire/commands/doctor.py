@@ -17,9 +17,9 @@ from beowire.doctor.pairs import Pair, Visits
 from beowire.doctor.ways import all_pass, judge
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Node
-from beowire.launch.local import LocalLauncher
-from beowire.launch.ssh import SshLauncher
+from beowire.places.launch.base import Node
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.launch.ssh import SshLauncher
 
 AllHostsOption = Annotated[
     str | None, typer.Option("--hosts", metavar="A,B,C", help="These hosts, over ssh.")

@@ -12,13 +12,13 @@ from typing import Annotated
 import typer
 
 from beowire import text_table
-from beowire.engine import EngineError, EngineProcess
+from beowire.conduct.survey import end_engines, greet, known_drivers, start_engine
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.local import LocalLauncher
 from beowire.mpi import drivers as mpi_drivers
+from beowire.places.engine import EngineError, EngineProcess
+from beowire.places.launch.local import LocalLauncher
 from beowire.record.lines import DriverInfo
-from beowire.survey import end_engines, greet, known_drivers, start_engine
 
 #: Names that are longer, such as those of MPIs' one-sided drivers, begin further to the right what
 #: is said of them.

@@ -23,11 +23,11 @@ from beowire.errors import BeowireError
 from beowire.explain import show
 from beowire.explain.run import Asked, explain
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
-from beowire.launch.local import LocalLauncher
-from beowire.launch.machines import lab_launcher
-from beowire.launch.ssh import SshLauncher
-from beowire.report import write_report
+from beowire.places.launch.base import Launcher
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.launch.machines import lab_launcher
+from beowire.places.launch.ssh import SshLauncher
+from beowire.show.html import write_report
 from beowire.sizes import parse_size
 
 _LONGEST_RUN_S = 24 * 3600.0

@@ -15,16 +15,16 @@ from typing import Annotated, Any
 import typer
 
 from beowire import __version__, paths
+from beowire.conduct.survey import end_engines, greet, known_drivers, start_engine
 from beowire.doctor.facts import OF_INTERFACES, ask_here, likely_interface, script
-from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.local import LocalLauncher
-from beowire.mpi import environment, installation
-from beowire.mpi.installation import KINDS
+from beowire.places.engine import EngineError, EngineProcess
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.mpi import environment, installation
+from beowire.places.mpi.installation import KINDS
+from beowire.plan.selection import driver_named
 from beowire.record.lines import DriverInfo
-from beowire.selection import driver_named
-from beowire.survey import end_engines, greet, known_drivers, start_engine
 from beowire.text_table import filled
 
 #: The drivers that are one lane alone: whether they can run is whether the lane can be opened.

@@ -26,10 +26,10 @@ from beowire.commands.repeated import (
 )
 from beowire.errors import BeowireError
 from beowire.help_text import Command
-from beowire.lab import cluster, pvm, state
-from beowire.lab import mpirun as job
-from beowire.lab.state import LabState
-from beowire.mpi import environment, installation, linkage
+from beowire.places.lab import cluster, pvm, state
+from beowire.places.lab.state import LabState
+from beowire.places.mpi import environment, installation, linkage
+from beowire.places.mpi import in_lab as job
 
 NameOption = Annotated[str, typer.Option("--name", help="Name of the lab.")]
 StatusJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -212,8 +212,8 @@ def mpirun(
 def _compare(wanted: Wanted, name: str, on: Sequence[str]) -> None:
     # Only here: a second of each command would be theirs.
     from beowire.commands.speedup import carry_out  # noqa: PLC0415
-    from beowire.launch.lab import LabLauncher  # noqa: PLC0415
-    from beowire.mpi.places import LabPlace  # noqa: PLC0415
+    from beowire.places.launch.lab import LabLauncher  # noqa: PLC0415
+    from beowire.places.mpi.places import LabPlace  # noqa: PLC0415
 
     carry_out(LabPlace(LabLauncher.attach(name), on), wanted, here=True)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from beowire.lab import cluster, pvm
+from beowire.places.lab import cluster, pvm
 
 _NameOption = Annotated[str, typer.Option("--name", help="Name of the lab.")]
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from beowire.mpi import environment, installation
-from beowire.mpi.installation import KINDS
+from beowire.places.mpi import environment, installation
+from beowire.places.mpi.installation import KINDS
 
 MpiOption = Annotated[str, typer.Option("--mpi", help=f"One of {', '.join(KINDS)}.")]
 OverOption = Annotated[str, typer.Option("--over", help="beowire, or tcp (the MPI's own TCP).")]

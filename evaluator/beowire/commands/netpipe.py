@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`beowire netpipe`: NetPIPE's command lines. What each option means is in `beowire.netpipe`."""
+"""`beowire netpipe`: NetPIPE's command lines. `beowire.compare.netpipe` knows what options mean."""
 
 import random
 import socket
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from beowire import columns, files, netpipe
+from beowire import files
 from beowire.commands.compare import (
     LARGEST_BUFFER,
     LARGEST_OFFSET,
@@ -26,19 +26,21 @@ from beowire.commands.options import (
     with_lab_options,
 )
 from beowire.commands.sinks import write_file
+from beowire.compare import netpipe
+from beowire.compare.netpipe import Wanted
+from beowire.compare.run import Request, run
 from beowire.errors import BeowireError
 from beowire.help_text import Command
 from beowire.interrupts import Interrupts
-from beowire.lab.options import LabOptions
-from beowire.launch.base import Launcher
-from beowire.launch.local import LocalLauncher
-from beowire.launch.machines import lab_launcher
-from beowire.launch.ssh import SshLauncher
-from beowire.netpipe import Wanted
-from beowire.plan import LEAST_CELL_S
+from beowire.places.lab.options import LabOptions
+from beowire.places.launch.base import Launcher
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.launch.machines import lab_launcher
+from beowire.places.launch.ssh import SshLauncher
+from beowire.plan.plan import LEAST_CELL_S
 from beowire.record.lines import Record, read_record
-from beowire.report import write_report
-from beowire.run import Request, run
+from beowire.show import columns
+from beowire.show.html import write_report
 from beowire.sizes import parse_size
 from beowire.visible import visible
 

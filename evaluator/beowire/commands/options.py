@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from beowire.errors import BeowireError
-from beowire.lab.options import LabOptions, read_lab_options
+from beowire.places.lab.options import LabOptions, read_lab_options
 
 TwoHostsOption = Annotated[
     str | None, typer.Option("--hosts", help="Between two hosts, over ssh: A,B.")

@@ -11,8 +11,11 @@ from typing import Annotated
 
 import typer
 
-from beowire import columns, files, terminal
+from beowire import files
+from beowire.analysis import compared, verdict
+from beowire.analysis.curves import curves, record_labels
 from beowire.apps import tables
+from beowire.apps.page import write_apps_report
 from beowire.apps.record import is_apps_record, read_apps_record
 from beowire.commands import sinks
 from beowire.commands.checks import (
@@ -25,13 +28,12 @@ from beowire.commands.checks import (
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
-from beowire.patterns import DEFAULT
+from beowire.plan.patterns import DEFAULT
+from beowire.plan.selection import group_of
 from beowire.record.lines import Record, read_record
 from beowire.record.text import made_sense_of
-from beowire.report import compared, verdict, write_report
-from beowire.report.apps_page import write_apps_report
-from beowire.report.curves import curves, record_labels
-from beowire.selection import group_of
+from beowire.show import columns, terminal
+from beowire.show.html import write_report
 from beowire.visible import LINES, unguarded, visible
 
 _PIPE_WIDTH = 100

@@ -12,9 +12,9 @@ from beowire import files
 from beowire.commands.options import TimeOption
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.report import write_report
 from beowire.reproduce import steps
 from beowire.reproduce.paper import Paper, paper_of
+from beowire.show.html import write_report
 
 _LONGEST_RUN_S = 24 * 3600.0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`beowire run`: starts a native program. Options and calls; the work is in `beowire.job`."""
+"""`beowire run`: starts a native program. Options and calls; `beowire.places.job` does the work."""
 
 import contextlib
 import os
@@ -14,12 +14,12 @@ import typer
 from beowire.commands.options import ReadLab, SshOption, refuse_lab_options, with_lab_options
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.job import mpiexec
-from beowire.job.places import HerePlace, LabPlace, Place, SshPlace
-from beowire.job.watch import Job
-from beowire.lab import cluster
-from beowire.lab.options import LabOptions
-from beowire.launch.ssh import SshHosts, check_host
+from beowire.places.job import mpiexec
+from beowire.places.job.places import HerePlace, LabPlace, Place, SshPlace
+from beowire.places.job.watch import Job
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.launch.ssh import SshHosts, check_host
 
 _MOST_PROCESSES = 4096
 

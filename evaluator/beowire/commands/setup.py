@@ -11,15 +11,15 @@ from typing import Annotated
 import typer
 
 from beowire import text_table
+from beowire.analysis.finding import Finding, State
 from beowire.commands.doctor import AllHostsOption, there
 from beowire.commands.options import InterfaceOption, SshOption
 from beowire.doctor import show
-from beowire.doctor.finding import Finding, State
 from beowire.doctor.pairs import Visits
 from beowire.doctor.ways import judge
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.ssh import SshLauncher
+from beowire.places.launch.ssh import SshLauncher
 from beowire.setup import scripts
 from beowire.setup.hosts import BySudo, Hosts, OverSsh, ThisHost, on_all
 from beowire.setup.pieces import (

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from beowire import columns, files
+from beowire import files
 from beowire.errors import BeowireError
 from beowire.record.lines import Record
+from beowire.show import columns
 from beowire.visible import unguarded
 
 #: The file that stands for standard output.

@@ -16,6 +16,7 @@ import typer
 from beowire.apps import speedup as telling
 from beowire.apps.agreement import Agreement
 from beowire.apps.catalogue import user_app
+from beowire.apps.page import write_apps_report
 from beowire.apps.record import read_apps_record
 from beowire.apps.run import Outcome, Request, run
 from beowire.commands.mpi_env import PrefixOption
@@ -40,13 +41,12 @@ from beowire.commands.repeated import (
 )
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.machines import lab_launcher
-from beowire.launch.slurm import SlurmLauncher
-from beowire.launch.ssh import SshLauncher
-from beowire.mpi import environment, ways
-from beowire.mpi.installation import KINDS
-from beowire.mpi.places import HostsPlace, LabPlace, Place, SlurmPlace
-from beowire.report.apps_page import write_apps_report
+from beowire.places.launch.machines import lab_launcher
+from beowire.places.launch.slurm import SlurmLauncher
+from beowire.places.launch.ssh import SshLauncher
+from beowire.places.mpi import environment, ways
+from beowire.places.mpi.installation import KINDS
+from beowire.places.mpi.places import HostsPlace, LabPlace, Place, SlurmPlace
 
 _PIPE_WIDTH = 100
 _MOST_RANKS = 4096

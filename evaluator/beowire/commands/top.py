@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from beowire.counters.top import Look, Watcher, overview, render, to_json
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.top import Look, Watcher, overview, render, to_json
 from beowire.visible import LINES, unguarded, visible
 
 _SHORTEST_S, _LONGEST_S = 0.1, 3600.0

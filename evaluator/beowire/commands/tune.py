@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`beowire tune`: writes the transport's configuration from measurement. The work is in
-`beowire.tuning`."""
+`beowire.compare.tuning`."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from beowire import files, text_table, tuning
+from beowire import files, text_table
 from beowire.commands.options import (
     InterfaceOption,
     ReadLab,
@@ -19,12 +19,13 @@ from beowire.commands.options import (
     check_where,
     with_lab_options,
 )
+from beowire.compare import tuning
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
-from beowire.launch.local import LocalLauncher
-from beowire.launch.machines import lab_launcher
-from beowire.launch.ssh import SshLauncher
+from beowire.places.launch.base import Launcher
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.launch.machines import lab_launcher
+from beowire.places.launch.ssh import SshLauncher
 
 _LONGEST_RUN_S = 24 * 3600.0
 

@@ -18,12 +18,12 @@ import numpy as np
 from beowire.conduct.base import Conductor, Stage, Turn
 from beowire.conduct.fleet import names, of_pair
 from beowire.conduct.incast import ends_of
-from beowire.engine import EngineError, EngineProcess
+from beowire.conduct.session import Round, RoundShape, Session
+from beowire.conduct.survey import end_engines, greet, start_engine
 from beowire.errors import BeowireError
-from beowire.patterns import PATTERNS
+from beowire.places.engine import EngineError, EngineProcess
+from beowire.plan.patterns import PATTERNS
 from beowire.record.histogram import Histogram
-from beowire.session import Round, RoundShape, Session
-from beowire.survey import end_engines, greet, start_engine
 
 #: The streams: of so many messages at first, then of about as many as go in this time.
 _STREAM_MESSAGES = 16

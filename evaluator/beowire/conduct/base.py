@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from beowire import plan as planning
+from beowire.conduct.load import Backgrounds
+from beowire.conduct.session import Round, RoundShape, Session
+from beowire.conduct.survey import Survey
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher, one_machine
-from beowire.load import Backgrounds
-from beowire.patterns import Pattern
+from beowire.places.launch.base import Launcher, one_machine
+from beowire.plan import plan as planning
+from beowire.plan.patterns import Pattern
 from beowire.record.lines import DriverInfo
-from beowire.session import Round, RoundShape, Session
-from beowire.survey import Survey
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from beowire.conduct.base import Stage, Turn
-from beowire.engine import EngineError, EngineProcess
+from beowire.conduct.session import Round, RoundShape, Session
 from beowire.errors import BeowireError
-from beowire.session import Round, RoundShape, Session
+from beowire.places.engine import EngineError, EngineProcess
 
 #: From the moment when all are told until they begin: more for each that has to be told.
 _AHEAD_NS = 1_000_000

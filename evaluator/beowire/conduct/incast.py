@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from beowire.analysis.summaries import time_summary
 from beowire.conduct.base import Conductor, Stage, Turn
 from beowire.conduct.fleet import Fleet, Together
+from beowire.conduct.session import Counts, Round, RoundShape
 from beowire.record.histogram import Histogram
-from beowire.session import Counts, Round, RoundShape
-from beowire.summaries import time_summary
 
 #: Bursts of a round; an engine reports no more one by one.
 _MOST_BURSTS = 32

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from beowire.conduct.base import Conductor, Turn
-from beowire.engine import EngineError
-from beowire.session import Round, RoundShape
+from beowire.conduct.session import Round, RoundShape
+from beowire.places.engine import EngineError
 from beowire.units import time_text
 
 #: Short messages that look at the clocks, before and after each round, and how many rounds may find

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+from beowire.analysis.summaries import time_summary
 from beowire.conduct.base import Conductor, Stage, Turn
-from beowire.session import Round, RoundShape
-from beowire.summaries import time_summary
+from beowire.conduct.session import Round, RoundShape
 
 #: Of the loss-free rate.
 SHARES = (0.1, 0.5, 0.9)

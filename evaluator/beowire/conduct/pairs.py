@@ -8,8 +8,8 @@ from typing import Any
 from beowire.conduct.base import Conductor, Stage, Turn
 from beowire.conduct.fleet import Fleet, names
 from beowire.conduct.incast import ends_of
+from beowire.conduct.session import Round, RoundShape
 from beowire.record.histogram import Histogram
-from beowire.session import Round, RoundShape
 
 
 class Pairs(Conductor):

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from beowire.statistics import CONFIDENCE, Estimate
+from beowire.analysis.statistics import CONFIDENCE, Estimate
 
 Floats = npt.NDArray[np.float64]
 

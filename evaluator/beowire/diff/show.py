@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from beowire.analysis.statistics import CONFIDENCE, Estimate
 from beowire.diff.sides import range_text
 from beowire.diff.verdict import (
     ADVISED_LAUNCHES,
@@ -15,8 +16,7 @@ from beowire.diff.verdict import (
     Range,
     SizeShift,
 )
-from beowire.patterns import PATTERNS
-from beowire.statistics import CONFIDENCE, Estimate
+from beowire.plan.patterns import PATTERNS
 from beowire.units import significant
 
 #: Ranges that the sentence names; the table has all.

@@ -20,12 +20,12 @@ from typing import Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from beowire.analysis.statistics import CONFIDENCE, Estimate
 from beowire.diff.shift import enough, p_value, shift_estimate
 from beowire.diff.sides import Key, Side
 from beowire.diff.windows import Chance, Scan, as_measured
 from beowire.errors import BeowireError
-from beowire.patterns import PATTERNS
-from beowire.statistics import CONFIDENCE, Estimate
+from beowire.plan.patterns import PATTERNS
 
 Floats = npt.NDArray[np.float64]
 

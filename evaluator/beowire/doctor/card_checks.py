@@ -6,8 +6,8 @@ What is said of costs is arithmetic on what was read, or was measured, and then 
 
 from collections.abc import Callable, Sequence
 
+from beowire.analysis.finding import Finding, State, ok, unknown
 from beowire.doctor.facts import Facts
-from beowire.doctor.finding import Finding, State, ok, unknown
 
 _USUAL_MTU = 1500
 #: What cards and switches have that have jumbo frames.

@@ -10,15 +10,15 @@ and for this host alone, and over ssh that of each host; a batch system is not a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from beowire.analysis.finding import Finding, ordered
+from beowire.conduct.survey import Survey
 from beowire.doctor import card_checks, facts, host_checks, ways
 from beowire.doctor.facts import Facts
-from beowire.doctor.finding import Finding, ordered
 from beowire.errors import BeowireError
-from beowire.launch.base import Launcher, Node, one_machine
-from beowire.launch.ssh import SshLauncher
+from beowire.places.launch.base import Launcher, Node, one_machine
+from beowire.places.launch.ssh import SshLauncher
 from beowire.record.lines import NodeEnd
 from beowire.record.parts import Found
-from beowire.survey import Survey
 
 Check = Callable[[Facts], Finding]
 Sections = Mapping[str, Sequence[str]]

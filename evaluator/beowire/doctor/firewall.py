@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from beowire.analysis.finding import Finding, State, ok, unknown
 from beowire.doctor.facts import Facts, network_of
-from beowire.doctor.finding import Finding, State, ok, unknown
 
 #: What may stand in a rule of nft, whatever it is for.
 _ASIDE = re.compile(

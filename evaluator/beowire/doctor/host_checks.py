@@ -4,8 +4,8 @@
 import re
 from collections.abc import Callable, Sequence
 
+from beowire.analysis.finding import Finding, State, ok, unknown
 from beowire.doctor.facts import Facts
-from beowire.doctor.finding import Finding, State, ok, unknown
 from beowire.doctor.firewall import firewall
 
 #: Numbers of capabilities (linux/capability.h).

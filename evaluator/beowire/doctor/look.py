@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from beowire.analysis.finding import Finding, State, ok, ordered, unknown
+from beowire.conduct.survey import end_engines, greet, known_drivers, start_engine
 from beowire.doctor import card_checks, facts, host_checks
 from beowire.doctor.facts import Facts
-from beowire.doctor.finding import Finding, State, ok, ordered, unknown
-from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher, Node
-from beowire.survey import end_engines, greet, known_drivers, start_engine
+from beowire.places.engine import EngineError, EngineProcess
+from beowire.places.launch.base import Launcher, Node
 
 #: Runs a script (`facts.script()`) on a node, and takes apart what it prints.
 Ask = Callable[[Node, str], dict[str, list[str]]]

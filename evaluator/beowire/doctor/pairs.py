@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from beowire.conduct.session import RoundShape, Session
+from beowire.conduct.survey import Survey, end_engines, greet, known_drivers, start_engine
 from beowire.doctor.facts import Facts
-from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
-from beowire.patterns import PATTERNS
+from beowire.places.engine import EngineError, EngineProcess
+from beowire.places.launch.base import Launcher
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import DriverInfo, NodeEnd
-from beowire.session import RoundShape, Session
-from beowire.survey import Survey, end_engines, greet, known_drivers, start_engine
 
 #: What IP and UDP have in front of a datagram's data.
 UDP_HEADER_BYTES = 28

@@ -5,7 +5,7 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
-from beowire.doctor.finding import Finding, State, ordered
+from beowire.analysis.finding import Finding, State, ordered
 from beowire.doctor.look import Diagnosis
 from beowire.doctor.pairs import Pair
 

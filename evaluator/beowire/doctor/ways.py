@@ -4,8 +4,8 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from beowire.analysis.finding import Finding, State, ok, unknown
 from beowire.doctor.facts import Facts, network_of
-from beowire.doctor.finding import Finding, State, ok, unknown
 from beowire.doctor.host_checks import found_mpis
 from beowire.doctor.pairs import UDP_HEADER_BYTES, WAYS, Pair, Way
 from beowire.units import size_text, time_text

@@ -10,16 +10,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from beowire import files
-from beowire.engine import EngineError
+from beowire.analysis.layer_tax import Layer, chain, taxes
+from beowire.compare.run import Request, run
+from beowire.conduct.session import Round, RoundShape, Session
+from beowire.conduct.survey import Survey, survey
 from beowire.errors import BeowireError
 from beowire.explain import perf
 from beowire.explain.split import Split, split
 from beowire.explain.timeline import TimeLine, read_trace, time_line
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
 from beowire.mpi import drivers as mpi_drivers
 from beowire.mpi.session import session_of
-from beowire.patterns import DEFAULT
+from beowire.places.engine import EngineError
+from beowire.places.launch.base import Launcher
+from beowire.plan.patterns import DEFAULT
+from beowire.plan.selection import choose_drivers
 from beowire.record.lines import (
     DriverInfo,
     Explained,
@@ -29,11 +34,6 @@ from beowire.record.lines import (
     Result,
     read_record,
 )
-from beowire.report.layer_tax import Layer, chain, taxes
-from beowire.run import Request, run
-from beowire.selection import choose_drivers
-from beowire.session import Round, RoundShape, Session
-from beowire.survey import Survey, survey
 
 #: How long messages go back and forth under perf.
 _PROFILED_NS = 2.5e9

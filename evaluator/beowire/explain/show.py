@@ -3,11 +3,11 @@
 
 from typing import Any
 
+from beowire.analysis.layer_tax import Layer
+from beowire.analysis.statistics import Estimate
 from beowire.explain import timeline
 from beowire.explain.run import Explanation
 from beowire.explain.split import TOLERANCE, Split
-from beowire.report.layer_tax import Layer
-from beowire.statistics import Estimate
 from beowire.units import size_text, time_text
 
 _BAR = 30

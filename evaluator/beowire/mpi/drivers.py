@@ -9,8 +9,8 @@
     shmem-put           puts of the OpenSHMEM of every MPI that has one, over TCP; so shmem-get
     openshmem           both
 
-The other ways of `beowire.mpi.ways` have to be named. An engine knows such a driver by what is
-before the colon; which MPI it is follows from the directory that the engine gets it from.
+The other ways of `beowire.places.mpi.ways` have to be named. An engine knows such a driver by what
+is before the colon; which MPI it is follows from the directory that the engine gets it from.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,10 +19,11 @@ from pathlib import Path
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi import compiling, installation, openshmem, ways
-from beowire.mpi.compiling import Options
-from beowire.mpi.installation import KINDS, Installation
-from beowire.mpi.ways import Way
+from beowire.mpi import openshmem
+from beowire.places.mpi import compiling, installation, ways
+from beowire.places.mpi.compiling import Options
+from beowire.places.mpi.installation import KINDS, Installation
+from beowire.places.mpi.ways import Way
 from beowire.record.lines import DriverInfo
 
 #: What the engine calls them (evaluator/drivers/mpi, shmem), and what each measures.

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from beowire.errors import BeowireError
-from beowire.mpi import environment, installation
-from beowire.mpi.installation import KINDS, Installation
-from beowire.mpi.ways import SHM, Way
+from beowire.places.mpi import environment, installation
+from beowire.places.mpi.installation import KINDS, Installation
+from beowire.places.mpi.ways import SHM, Way
 
 #: What a part of an installation is called: its sources are in a folder of this name, in
 #: evaluator/drivers.

@@ -11,15 +11,16 @@ import tarfile
 from pathlib import Path
 
 from beowire import paths
-from beowire.engine import EngineError
 from beowire.errors import BeowireError
-from beowire.launch.base import Node
-from beowire.launch.cache import BASE
-from beowire.launch.ssh import SshLauncher
-from beowire.launch.steps import StepLauncher
-from beowire.launch.walk import WALK
-from beowire.mpi import compiling, drivers, installation
-from beowire.mpi.installation import Installation
+from beowire.mpi import drivers
+from beowire.places.engine import EngineError
+from beowire.places.launch.base import Node
+from beowire.places.launch.cache import BASE
+from beowire.places.launch.ssh import SshLauncher
+from beowire.places.launch.steps import StepLauncher
+from beowire.places.launch.walk import WALK
+from beowire.places.mpi import compiling, installation
+from beowire.places.mpi.installation import Installation
 
 
 def compiled(launcher: SshLauncher | StepLauncher, node: Node, mpi: Installation) -> Path:

@@ -11,19 +11,19 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from beowire.engine import EngineError, EngineProcess, wait_for_events
+from beowire.conduct.session import Session
+from beowire.conduct.survey import greet
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher, Node
-from beowire.launch.ssh import SshLauncher
-from beowire.launch.steps import StepLauncher
 from beowire.mpi import drivers, remote
 from beowire.mpi.drivers import MpiDriver
-from beowire.mpi.job import LAST_WORDS_S, Job, rank_in
-from beowire.mpi.places import place_of
+from beowire.places.engine import EngineError, EngineProcess, wait_for_events
+from beowire.places.launch.base import Launcher, Node
+from beowire.places.launch.ssh import SshLauncher
+from beowire.places.launch.steps import StepLauncher
+from beowire.places.mpi.job import LAST_WORDS_S, Job, rank_in
+from beowire.places.mpi.places import place_of
 from beowire.record.lines import DriverInfo
-from beowire.session import Session
-from beowire.survey import greet
 
 #: How long a launcher may take to start two ranks.
 _START_S = 40.0

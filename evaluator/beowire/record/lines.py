@@ -277,7 +277,7 @@ class Result(RecordLine):
     """`partial`: what there is so far; a later line of the same cell takes its place."""
     driver: str
     pattern: str
-    """A name of beowire.patterns, or of a later version's."""
+    """A name of beowire.plan.patterns, or of a later version's."""
     size: int = Field(ge=0)
     launch: int = Field(ge=1)
     n: int = Field(ge=0)

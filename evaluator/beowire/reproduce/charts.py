@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from beowire import drawing
-from beowire.drawing import Axis, Bar, Curve, Interval, Point, Row
-from beowire.report.charts import RATES, SIZES, TIMES
-from beowire.report.palette import look
 from beowire.reproduce import values
 from beowire.reproduce.values import Scope, Value
+from beowire.show import drawing
+from beowire.show.drawing import Axis, Bar, Curve, Interval, Point, Row
+from beowire.show.html.charts import RATES, SIZES, TIMES
+from beowire.show.palette import look
 
 _RATIOS = Axis("ratio", lambda value: f"{value:g}")
 

@@ -12,16 +12,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from beowire.apps.record import AppsMeta
-from beowire.drawing import Nothing
 from beowire.errors import BeowireError
-from beowire.lab.machines import parts
-from beowire.mpi import installation
+from beowire.places.lab.machines import parts
+from beowire.places.mpi import installation
 from beowire.record.lines import Meta, NodeEnd
 from beowire.record.parts import Link
 from beowire.reproduce import charts
 from beowire.reproduce.page import Missing, Part, Picture, Reproduction, Table
 from beowire.reproduce.steps import Found, Step
 from beowire.reproduce.values import Scope
+from beowire.show.drawing import Nothing
 
 _DIRECTORY = Path(__file__).parent / "papers"
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from beowire.errors import BeowireError
-from beowire.launch.cache import explain_engine
-from beowire.launch.ssh import SshHosts
+from beowire.places.launch.cache import explain_engine
+from beowire.places.launch.ssh import SshHosts
 
 _SCRIPT_S = 120.0
 

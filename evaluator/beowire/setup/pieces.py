@@ -17,8 +17,8 @@ from pathlib import Path
 from beowire import paths
 from beowire.commands.pvm_env import EXPORTED
 from beowire.errors import BeowireError
-from beowire.mpi import environment
-from beowire.mpi.installation import KINDS, Installation
+from beowire.places.mpi import environment
+from beowire.places.mpi.installation import KINDS, Installation
 
 DEFAULT_PREFIX = "/opt/beowire"
 

@@ -3,8 +3,8 @@
 away. What goes wrong is one line on standard error, which says what to do.
 
 Root may run these, so they work only in directories that nobody else can change: they go into the
-prefix by `enter` (launch/walk.py), refuse it where others can write to any part of it, and name
-everything from there. That is sh and not a program of ours, since nothing but sh is sure to be
+prefix by `enter` (places/launch/walk.py), refuse it where others can write to any part of it, and
+name everything from there. That is sh and not a program of ours, since nothing but sh is sure to be
 there, and since what nobody else can change needs no openat().
 
 On the host they need what POSIX has, stat, sha256sum and tar (BusyBox is enough); setcap
@@ -13,7 +13,7 @@ On the host they need what POSIX has, stat, sha256sum and tar (BusyBox is enough
 
 from collections.abc import Sequence
 
-from beowire.launch.walk import WALK
+from beowire.places.launch.walk import WALK
 from beowire.setup.pieces import FRAMES, MANIFEST, MODULE, PROVIDER, PVM, Piece, for_shell
 
 #: Below the prefix, of all that may be put there.

@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks import agreement, anchors, instrument
 from benchmarks.figure import Figure
+from beowire.analysis.statistics import Estimate
 from beowire.errors import BeowireError
 from beowire.record.lines import Result
-from beowire.statistics import Estimate
 from unit.evaluator.test_report_curves import record, result, summary
 
 NP = ["nptcp"]

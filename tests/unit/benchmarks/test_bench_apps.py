@@ -13,7 +13,7 @@ from beowire import isolated
 from beowire.apps import catalogue
 from beowire.apps.record import AppsRecord, Left
 from beowire.errors import BeowireError
-from beowire.mpi.installation import Installation
+from beowire.places.mpi.installation import Installation
 from beowire.record.parts import RecordLine
 from unit.evaluator.apps_records import launch, launches, meta, record
 

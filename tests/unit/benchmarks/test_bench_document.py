@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import document, table
 from benchmarks.figure import Figure, Results
-from beowire.statistics import Estimate
+from beowire.analysis.statistics import Estimate
 
 
 def _figures(*values: float) -> list[Figure]:

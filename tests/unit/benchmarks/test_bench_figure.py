@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import figure
 from benchmarks.figure import Figure
-from beowire.statistics import Estimate
+from beowire.analysis.statistics import Estimate
 
 
 def _figure(

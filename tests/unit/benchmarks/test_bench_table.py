@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import table
 from benchmarks.figure import Figure, Results, exactly
-from beowire.statistics import Estimate
+from beowire.analysis.statistics import Estimate
 
 MET = Figure("a / b", Estimate(1.1, 1.08, 1.12), "again a", at_most=1.25, detail="a 11 ns, b 10 ns")
 MISSED = Figure("c / d", Estimate(1.5, 1.45, 1.55), "again c", at_least=2.0)

@@ -4,7 +4,7 @@
 import os
 import struct
 
-from beowire.stats import MAGIC, VERSION
+from beowire.counters.stats import MAGIC, VERSION
 
 Table = tuple[list[tuple[str, int]], list[list[int | str]]]  # columns (name, bytes), and rows
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from beowire.patterns import PATTERNS, Pattern
+from beowire.plan.patterns import PATTERNS, Pattern
 from beowire.record.histogram import Histogram as Counts
 from beowire.record.lines import (
     Clock,

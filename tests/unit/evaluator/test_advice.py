@@ -7,10 +7,10 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beowire import advice
-from beowire.patterns import PATTERNS
+from beowire.analysis import advice
+from beowire.analysis.curves import Cell, Curve, curves
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import DriverInfo, Summary
-from beowire.report.curves import Cell, Curve, curves
 from beowire.units import size_text
 from unit.evaluator import synthetic_record
 

@@ -8,7 +8,7 @@ import pytest
 from beowire import paths
 from beowire.apps import building, catalogue
 from beowire.errors import BeowireError
-from beowire.mpi.installation import Installation
+from beowire.places.mpi.installation import Installation
 
 #: Counts its calls, and "compiles" by writing its words to the last of them.
 WRAPPER = """\

@@ -9,7 +9,7 @@ from beowire import paths
 from beowire.apps import npb
 from beowire.apps.catalogue import npb_app
 from beowire.errors import BeowireError
-from beowire.mpi.installation import Installation
+from beowire.places.mpi.installation import Installation
 
 #: Leaves what a tree's make would.
 MAKEFILE = """\

@@ -12,7 +12,7 @@ from beowire.apps.bounded import Ended
 from beowire.apps.catalogue import App, npb_app, user_app
 from beowire.apps.programs import Program, make
 from beowire.errors import BeowireError
-from beowire.mpi.installation import Installation
+from beowire.places.mpi.installation import Installation
 
 OWN = (
     '{"seconds":0.5,"figure":10.0,"unit":"MOP/s","verified":%s,"check":"zeta is 3",'

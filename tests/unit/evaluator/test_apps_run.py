@@ -15,14 +15,14 @@ from beowire.apps.agreement import Agreement
 from beowire.apps.catalogue import OWN, App
 from beowire.apps.programs import Program
 from beowire.apps.record import AppsRecord, Left, read_apps_record
+from beowire.conduct.survey import Survey
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
-from beowire.mpi.installation import Installation
-from beowire.mpi.places import Prepared, Used
-from beowire.mpi.ways import Way
+from beowire.places.launch.base import Launcher
+from beowire.places.mpi.installation import Installation
+from beowire.places.mpi.places import Prepared, Used
+from beowire.places.mpi.ways import Way
 from beowire.record.lines import NodeEnd
-from beowire.survey import Survey
 
 LINE = (
     'echo \'{"seconds":1,"figure":%s,"unit":"MOP/s","verified":%s,"check":"zeta"}\'; '
@@ -96,7 +96,7 @@ def nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "make", make)
     monkeypatch.setattr(building, "profile_library", lambda _mpi: Path("/lib.so"))
     monkeypatch.setattr(building, "phases_library", lambda _mpi: Path("/phases.so"))
-    monkeypatch.setattr("beowire.mpi.ways.way", lambda _mpi, over: Way(over, {}))
+    monkeypatch.setattr("beowire.places.mpi.ways.way", lambda _mpi, over: Way(over, {}))
     ends = [NodeEnd(node="node0"), NodeEnd(node="node1")]
     monkeypatch.setattr(run, "survey", lambda *_: Survey(ends, []))
 

@@ -8,8 +8,8 @@ import pytest
 from beowire.apps import speedup
 from beowire.apps.record import AppsRecord
 from beowire.errors import BeowireError
-from beowire.mpi import installation
-from beowire.mpi.installation import Installation
+from beowire.places.mpi import installation
+from beowire.places.mpi.installation import Installation
 from beowire.record.lines import End
 from unit.evaluator.apps_records import STARTED, launch, launches, meta, record
 from unit.evaluator.test_mpi_linkage import program

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
 
-from beowire.call_cost import described, parse
 from beowire.errors import BeowireError
+from beowire.plan.call_cost import described, parse
 from beowire.record.lines import CallCost, NodeEnd
 
 

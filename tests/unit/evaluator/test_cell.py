@@ -4,10 +4,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from beowire.cell import MAXIMUM_ROUNDS, Cell
+from beowire.conduct.cell import MAXIMUM_ROUNDS, Cell
+from beowire.conduct.session import Counts, Round, RoundShape
 from beowire.record.histogram import Histogram
 from beowire.record.lines import ProbeInfo
-from beowire.session import Counts, Round, RoundShape
 
 
 def _use(

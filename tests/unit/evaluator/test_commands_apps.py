@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from beowire.commands import apps
 from beowire.errors import BeowireError
-from beowire.mpi import installation
-from beowire.mpi.installation import Installation
+from beowire.places.mpi import installation
+from beowire.places.mpi.installation import Installation
 
 
 def application() -> typer.Typer:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from beowire.commands import lab_pvm
-from beowire.lab import cluster, pvm
+from beowire.places.lab import cluster, pvm
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from beowire.commands import mpi_env
-from beowire.mpi import environment, installation
-from beowire.mpi.installation import Installation
+from beowire.places.mpi import environment, installation
+from beowire.places.mpi.installation import Installation
 
 
 @pytest.fixture(autouse=True)

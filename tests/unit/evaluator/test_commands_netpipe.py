@@ -8,12 +8,12 @@ import pytest
 
 from beowire.cli import main
 from beowire.commands import netpipe as command
-from beowire.lab.options import LabOptions, read_lab_options
-from beowire.launch.lab import LabLauncher
-from beowire.launch.local import LocalLauncher
-from beowire.launch.machines import MachinesLauncher
-from beowire.launch.ssh import SshLauncher
-from beowire.netpipe import parse
+from beowire.compare.netpipe import parse
+from beowire.places.lab.options import LabOptions, read_lab_options
+from beowire.places.launch.lab import LabLauncher
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.launch.machines import MachinesLauncher
+from beowire.places.launch.ssh import SshLauncher
 
 
 def run(monkeypatch: pytest.MonkeyPatch, line: str) -> int:

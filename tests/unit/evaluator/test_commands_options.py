@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from beowire.commands import options
 from beowire.errors import BeowireError
-from beowire.lab.options import DEFAULT_MTU, LossOption, MtuOption
+from beowire.places.lab.options import DEFAULT_MTU, LossOption, MtuOption
 
 
 def measure(context: typer.Context, mtu: MtuOption = DEFAULT_MTU, loss: LossOption = None) -> None:

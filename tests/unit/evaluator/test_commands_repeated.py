@@ -11,9 +11,9 @@ from typer.testing import CliRunner, Result
 from beowire.commands import lab, speedup
 from beowire.commands.repeated import Wanted
 from beowire.errors import BeowireError
-from beowire.launch.lab import LabLauncher
-from beowire.mpi import installation
-from beowire.mpi.installation import Installation
+from beowire.places.launch.lab import LabLauncher
+from beowire.places.mpi import installation
+from beowire.places.mpi.installation import Installation
 from unit.evaluator.test_mpi_linkage import program
 
 

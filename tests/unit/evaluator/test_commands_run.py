@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from beowire.commands import run
 from beowire.errors import BeowireError
-from beowire.job.places import HerePlace, Place
+from beowire.places.job.places import HerePlace, Place
 
 
 def application() -> typer.Typer:

@@ -13,13 +13,13 @@ from typer.testing import CliRunner, Result
 
 from beowire.apps import run
 from beowire.commands import speedup
+from beowire.conduct.survey import Survey
 from beowire.errors import BeowireError
-from beowire.mpi import installation, ways
-from beowire.mpi.installation import Installation
-from beowire.mpi.places import Prepared, Used
-from beowire.mpi.ways import Way
+from beowire.places.mpi import installation, ways
+from beowire.places.mpi.installation import Installation
+from beowire.places.mpi.places import Prepared, Used
+from beowire.places.mpi.ways import Way
 from beowire.record.lines import NodeEnd
-from beowire.survey import Survey
 from unit.evaluator.test_apps_run import FakeLauncher
 
 

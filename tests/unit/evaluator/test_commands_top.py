@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from beowire import stats
 from beowire.commands import top
+from beowire.counters import stats
 from beowire.errors import BeowireError
 from unit.evaluator.published import endpoint, publish
 
@@ -66,7 +66,7 @@ def test_top__of_all_processes_it_has_a_line_each(
 ) -> None:
     # What other programs of this machine have open is theirs: their lines may be wider.
     find = stats.find
-    monkeypatch.setattr("beowire.stats.find", lambda _pid: find(os.getpid()))
+    monkeypatch.setattr("beowire.counters.stats.find", lambda _pid: find(os.getpid()))
     lines = run(app)
     assert lines[0].split()[:3] == ["pid", "program", "host"]
     (own,) = (line for line in lines if line.split()[0] == str(os.getpid()))
@@ -78,7 +78,7 @@ def test_top__of_all_processes_it_has_a_line_each(
 def test_top__nobody_is_there_is_no_error(
     app: typer.Typer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("beowire.stats.find", lambda _pid: [])
+    monkeypatch.setattr("beowire.counters.stats.find", lambda _pid: [])
     assert run(app) == ["no endpoint is open in any process that you may look at"]
     assert json.loads(run(app, "--json")[0])["endpoints"] == []
 

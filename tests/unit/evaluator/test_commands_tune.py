@@ -7,10 +7,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from beowire import files, tuning
+from beowire import files
 from beowire.commands import tune
+from beowire.compare import tuning
+from beowire.compare.tuning import Choice
 from beowire.errors import BeowireError
-from beowire.tuning import Choice
 
 
 @pytest.fixture(name="configured")

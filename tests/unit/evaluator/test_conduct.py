@@ -12,11 +12,11 @@ from beowire.conduct import Conductor, How, Stage, Turn, conductor_of
 from beowire.conduct.all_pairs import slow_links
 from beowire.conduct.incast import steps_to
 from beowire.conduct.open_loop import SHARES
-from beowire.engine import EngineError
-from beowire.patterns import PATTERNS, Pattern
+from beowire.conduct.session import Round, RoundShape
+from beowire.places.engine import EngineError
+from beowire.plan.patterns import PATTERNS, Pattern
 from beowire.record.histogram import Histogram
 from beowire.record.lines import Clock
-from beowire.session import Round, RoundShape
 
 Words = Mapping[str, Any] | None
 

@@ -6,11 +6,11 @@ import os
 import pytest
 from rich.console import Console
 
-from beowire.cell import Cell
-from beowire.display import Display
-from beowire.measure import Progress
+from beowire.conduct.cell import Cell
+from beowire.conduct.measure import Progress
+from beowire.conduct.session import Round
 from beowire.record.histogram import Histogram
-from beowire.session import Round
+from beowire.show.display import Display
 
 
 def _progress(pattern: str = "pingpong", driver: str = "tcp-spin", size: int = 1024) -> Progress:
@@ -65,7 +65,7 @@ def test_display__its_bar_leaves_room_for_words(width: int, bar: int) -> None:
 
 
 def test_display__shows_all_drivers_at_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("beowire.display._REFRESH_S", 0.0)
+    monkeypatch.setattr("beowire.show.display._REFRESH_S", 0.0)
     output = io.StringIO()
     with Display(Console(file=output, force_terminal=True, width=100)) as display:
         for driver in ("tcp", "beowire"):
@@ -82,7 +82,7 @@ def test_display__shows_all_drivers_at_one_size(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_display__says_which_driver_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("beowire.display._REFRESH_S", 0.0)
+    monkeypatch.setattr("beowire.show.display._REFRESH_S", 0.0)
     output = io.StringIO()
     with Display(Console(file=output, force_terminal=True, width=100)) as display:
         first = _progress(driver="tcp")

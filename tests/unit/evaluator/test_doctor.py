@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from beowire.analysis.finding import Finding, State, ok, ordered
 from beowire.doctor import card_checks, facts, host_checks, show, ways
 from beowire.doctor.facts import Facts
-from beowire.doctor.finding import Finding, State, ok, ordered
 from beowire.doctor.look import Diagnosis, diagnose
 from beowire.errors import BeowireError
 

@@ -3,8 +3,8 @@
 
 import os
 
+from beowire.analysis.finding import State
 from beowire.doctor import facts, host_checks
-from beowire.doctor.finding import State
 from unit.evaluator.published import endpoint, publish
 from unit.evaluator.test_doctor import host, judged
 

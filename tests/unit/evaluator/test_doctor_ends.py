@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from beowire.analysis.finding import State
+from beowire.conduct.survey import Survey
 from beowire.doctor import card_checks, ends, facts, host_checks
-from beowire.doctor.finding import State
 from beowire.errors import BeowireError
-from beowire.launch.base import Node
-from beowire.launch.local import LocalLauncher
+from beowire.places.launch.base import Node
+from beowire.places.launch.local import LocalLauncher
 from beowire.record.lines import Clock, NodeEnd
-from beowire.survey import Survey
 from unit.evaluator.test_doctor import GOOD, SECTIONS
 
 READY = {"beowire-packet": ""}

@@ -3,7 +3,7 @@
 
 import pytest
 
-from beowire.doctor.finding import State, ok
+from beowire.analysis.finding import State, ok
 from beowire.doctor.firewall import firewall
 from beowire.doctor.look import diagnose
 from unit.evaluator.test_doctor import host, judged

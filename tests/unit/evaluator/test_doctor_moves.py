@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `beowire doctor` says of addresses that move from one host to another."""
 
+from beowire.analysis.finding import State
 from beowire.doctor import host_checks
-from beowire.doctor.finding import State
 from unit.evaluator.test_doctor import host, judged
 
 

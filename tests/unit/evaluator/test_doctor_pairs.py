@@ -14,9 +14,9 @@ import pytest
 from beowire.doctor import pairs
 from beowire.doctor.facts import Facts
 from beowire.doctor.pairs import Bounced, Visits, Way, rounds
-from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
+from beowire.places.engine import EngineError, EngineProcess
 from unit.evaluator.fake_engine import FakeLauncher, FakeNode
 
 FOUND = [Facts(name, "lo", {}, {}, {"steady": ""}) for name in ("node0", "node1")]

@@ -3,8 +3,8 @@
 
 import re
 
+from beowire.analysis.finding import Finding, State
 from beowire.doctor.facts import Facts
-from beowire.doctor.finding import Finding, State
 from beowire.doctor.pairs import WAYS, Bounced, Pair
 from beowire.doctor.ways import all_pass, judge
 

@@ -7,8 +7,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from beowire import drawing
-from beowire.drawing import Axis, Bar, Curve, Interval, Nothing, Point, Row, bars, curves, ticks
+from beowire.show import drawing
+from beowire.show.drawing import (
+    Axis,
+    Bar,
+    Curve,
+    Interval,
+    Nothing,
+    Point,
+    Row,
+    bars,
+    curves,
+    ticks,
+)
 
 ACROSS = Axis("size", lambda value: f"{value:g} B", base=2)
 UP = Axis("time", lambda value: f"{value:g} ns", base=10)

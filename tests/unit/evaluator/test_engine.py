@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from beowire.engine import EngineError, EngineProcess, wait_for_events
+from beowire.places.engine import EngineError, EngineProcess, wait_for_events
 from unit.evaluator.fake_engine import FakeLauncher
 
 Start = Callable[..., EngineProcess]

@@ -20,7 +20,7 @@ import pytest
 from beowire import files
 from beowire.errors import BeowireError
 from beowire.record.lines import Record, read_record
-from beowire.report import write_report
+from beowire.show.html import write_report
 from unit.evaluator import synthetic_record
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -439,16 +439,16 @@ OWN_FILES = {
     "apps/npb.py": "a copy of sources in a scratch directory",
     "apps/programs.py": "the input of a program, in a scratch directory",
     "files.py": "what all others use",
-    "lab/congestion.py": "a setting of the kernel",
-    "lab/kernel.py": "settings of the kernel",
-    "lab/keeper.py": "a setting of the kernel",
-    "lab/machines/agent.py": "a setting of the kernel",
-    "lab/machines/initramfs.py": "a memory file",
-    "lab/mpirun.py": "a script in a scratch directory",
-    "lab/pvm.py": "scripts in a scratch directory",
-    "lab/state.py": "the state of a lab, in a directory of ours",
-    "mpi/places.py": "scripts in a scratch directory",
-    "record.py": "a record grows line by line, and is never an existing file",
+    "places/lab/congestion.py": "a setting of the kernel",
+    "places/lab/kernel.py": "settings of the kernel",
+    "places/lab/keeper.py": "a setting of the kernel",
+    "places/lab/machines/agent.py": "a setting of the kernel",
+    "places/lab/machines/initramfs.py": "a memory file",
+    "places/mpi/in_lab.py": "a script in a scratch directory",
+    "places/lab/pvm.py": "scripts in a scratch directory",
+    "places/lab/state.py": "the state of a lab, in a directory of ours",
+    "places/mpi/places.py": "scripts in a scratch directory",
+    "record/lines.py": "a record grows line by line, and is never an existing file",
     "reproduce/steps.py": "the plan, in a directory that we have just made",
 }
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from beowire import __version__, cli
 from beowire.commands import info
-from beowire.survey import known_drivers
+from beowire.conduct.survey import known_drivers
 
 ROOT = Path(__file__).resolve().parents[3]
 

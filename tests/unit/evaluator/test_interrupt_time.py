@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire import interrupt_time
+from beowire.conduct import interrupt_time
 
 CONFIGURATIONS = [Path("/proc/config.gz"), Path(f"/boot/config-{os.uname().release}")]
 
@@ -27,11 +27,11 @@ class Clocks:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, own: float, alone: bool = True) -> None:
         self.looks, self.now_ns, self.used_ns, self.switches = 0, 0, 0.0, 0
         self.own, self.alone = own, alone
-        monkeypatch.setattr("beowire.interrupt_time.time.monotonic_ns", self.look)
+        monkeypatch.setattr("beowire.conduct.interrupt_time.time.monotonic_ns", self.look)
         monkeypatch.setattr(
-            "beowire.interrupt_time.time.thread_time_ns", lambda: round(self.used_ns)
+            "beowire.conduct.interrupt_time.time.thread_time_ns", lambda: round(self.used_ns)
         )
-        monkeypatch.setattr("beowire.interrupt_time._switches", lambda: self.switches)
+        monkeypatch.setattr("beowire.conduct.interrupt_time._switches", lambda: self.switches)
 
     def look(self) -> int:
         self.looks += 1
@@ -62,7 +62,7 @@ def test_is_apart__no_loopback_device(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError
 
-    monkeypatch.setattr("beowire.interrupt_time.socket.socket.bind", refuse, raising=False)
+    monkeypatch.setattr("beowire.conduct.interrupt_time.socket.socket.bind", refuse, raising=False)
     assert interrupt_time.is_apart() is None
 
 

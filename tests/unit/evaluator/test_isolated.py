@@ -66,7 +66,7 @@ _COMMANDS = {
     "beowire": [str(ROOT / "beowire"), "lab", "status"],
     "module": [*isolated.command("beowire"), "lab", "status"],
     "benchmarks": [*isolated.command("benchmarks"), "--help"],
-    "keeper": [*isolated.command("beowire.lab.keeper"), "{}"],
+    "keeper": [*isolated.command("beowire.places.lab.keeper"), "{}"],
 }
 _ENVIRONMENTS: tuple[dict[str, str], ...] = (
     {},

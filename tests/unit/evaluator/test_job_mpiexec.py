@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.job import mpiexec
+from beowire.places.job import mpiexec
 
 
 @pytest.fixture

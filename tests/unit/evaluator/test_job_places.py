@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.job.places import HerePlace, Task, _remote_command, _remote_script
+from beowire.places.job.places import HerePlace, Task, _remote_command, _remote_script
 
 
 def task(*command: str, rank: int = 1) -> Task:

@@ -2,7 +2,7 @@
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.job.pmi import Board, Reply
+from beowire.places.job.pmi import Board, Reply
 
 
 def ask(board: Board, rank: int, line: str) -> str:

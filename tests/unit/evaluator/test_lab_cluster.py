@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab import cluster, processes
-from beowire.lab.keeper import KeeperRequest
-from beowire.lab.options import LabOptions
-from beowire.lab.processes import Namespaces, Process
-from beowire.lab.state import LabFiles, LabNode, LabState
+from beowire.places.lab import cluster, processes
+from beowire.places.lab.keeper import KeeperRequest
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.processes import Namespaces, Process
+from beowire.places.lab.state import LabFiles, LabNode, LabState
 
 #: Of a node each, and of the switch: nobody's here.
 ROOMS = [Namespaces(number, number) for number in (1, 2, 3)]
@@ -30,7 +30,7 @@ def somebodys_keeper() -> Iterator[Process]:
     """A process that is called as a keeper is, and so are its holders."""
     program = "import sys; sys.stdin.read()"
     with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", program, "beowire.lab.keeper", "{}"],
+        [sys.executable, "-I", "-S", "-c", program, "beowire.places.lab.keeper", "{}"],
         stdin=subprocess.PIPE,
     ) as process:
         yield processes.find_process(process.pid)

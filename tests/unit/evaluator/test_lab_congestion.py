@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab.congestion import choose, set_default
+from beowire.places.lab.congestion import choose, set_default
 
 
 @pytest.fixture(name="sysctls")

@@ -17,10 +17,10 @@ import pytest
 
 from beowire import isolated
 from beowire.errors import BeowireError
-from beowire.lab.machines import agent, frames
-from beowire.lab.machines.broker import Broker
-from beowire.lab.machines.frames import Link
-from beowire.lab.machines.loop import Loop
+from beowire.places.lab.machines import agent, frames
+from beowire.places.lab.machines.broker import Broker
+from beowire.places.lab.machines.frames import Link
+from beowire.places.lab.machines.loop import Loop
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -28,7 +28,7 @@ AGENT = """
 import sys
 from pathlib import Path
 from typing import Any
-from beowire.lab.machines.agent import Agent
+from beowire.places.lab.machines.agent import Agent
 Agent(int(sys.argv[1]), Path(sys.argv[2])).serve()
 """
 
@@ -78,7 +78,7 @@ class Machine:
 
     def line(self, *command: str, machine: str = "m", channel: Path | None = None) -> list[str]:
         """The command line that runs a command in the machine."""
-        call = isolated.command("beowire.lab.machines.call")
+        call = isolated.command("beowire.places.lab.machines.call")
         where = [str(channel or self.channel), machine, "-", "0", str(self.directory)]
         return [*call, *where, *command]
 

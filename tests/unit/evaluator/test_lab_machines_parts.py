@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab.keeper import KeeperRequest
-from beowire.lab.machines import initramfs, keeper, parts
-from beowire.lab.machines.loop import Loop
-from beowire.lab.machines.parts import Kernel, QemuParts
-from beowire.lab.machines.wire import Switch
-from beowire.lab.options import LabOptions, read_lab_options
+from beowire.places.lab.keeper import KeeperRequest
+from beowire.places.lab.machines import initramfs, keeper, parts
+from beowire.places.lab.machines.loop import Loop
+from beowire.places.lab.machines.parts import Kernel, QemuParts
+from beowire.places.lab.machines.wire import Switch
+from beowire.places.lab.options import LabOptions, read_lab_options
 
 
 def kernels(root: Path, *versions: str, with_modules: bool = True) -> tuple[Path, Path]:

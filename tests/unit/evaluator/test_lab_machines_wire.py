@@ -3,8 +3,8 @@
 
 import socket
 
-from beowire.lab.machines.loop import Loop
-from beowire.lab.machines.wire import ADDRESSES_MAX, Switch
+from beowire.places.lab.machines.loop import Loop
+from beowire.places.lab.machines.wire import ADDRESSES_MAX, Switch
 
 ONE, OTHER = b"\x02\0\0\0\0\x01", b"\x02\0\0\0\0\x02"
 

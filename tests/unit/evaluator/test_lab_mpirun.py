@@ -14,10 +14,11 @@ from typing import Any, cast
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab import cluster, mpirun
-from beowire.lab.mpirun import agent_script, spread
-from beowire.lab.processes import Namespaces, Process
-from beowire.lab.state import LabNode
+from beowire.places.lab import cluster
+from beowire.places.lab.processes import Namespaces, Process
+from beowire.places.lab.state import LabNode
+from beowire.places.mpi import in_lab as mpirun
+from beowire.places.mpi.in_lab import agent_script, spread
 
 #: What is not looked at.
 LAB, MPI = cast(Any, None), cast(Any, None)

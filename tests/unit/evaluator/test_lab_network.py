@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from beowire.lab import network
-from beowire.lab.options import LabOptions
+from beowire.places.lab import network
+from beowire.places.lab.options import LabOptions
 
 DIRECT = LabOptions()
 SWITCH = LabOptions(nodes=3, link="switch")

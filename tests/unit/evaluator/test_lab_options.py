@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beowire.errors import BeowireError
-from beowire.lab.options import (
+from beowire.places.lab.options import (
     LabOptions,
     parse_delay,
     parse_loss,

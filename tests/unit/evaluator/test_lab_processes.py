@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from beowire.lab import processes
-from beowire.lab.processes import Namespaces, Process
+from beowire.places.lab import processes
+from beowire.places.lab.processes import Namespaces, Process
 
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab import cluster, processes, pvm
-from beowire.lab.options import LabOptions
-from beowire.lab.processes import Namespaces
-from beowire.lab.state import LabFiles, LabNode, LabState
+from beowire.places.lab import cluster, processes, pvm
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.processes import Namespaces
+from beowire.places.lab.state import LabFiles, LabNode, LabState
 
 
 @pytest.fixture(name="lab")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab import processes, state
-from beowire.lab.options import LabOptions
-from beowire.lab.processes import Namespaces, Process
-from beowire.lab.state import LabFiles, LabNode, LabState
+from beowire.places.lab import processes, state
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.processes import Namespaces, Process
+from beowire.places.lab.state import LabFiles, LabNode, LabState
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from beowire import paths
-from beowire.launch.cache import RemoteCache, explain_engine
+from beowire.places.launch.cache import RemoteCache, explain_engine
 
 FILES = {"beowire-engine": b"engine", "drivers/a.so": b"a", "drivers/b-2.so": b"b"}
 CACHE = RemoteCache("0123abcd", FILES)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.launch.mpirun import MpirunLauncher
+from beowire.places.mpi.launcher import MpirunLauncher
 
 #: Says whose it is; runs what follows `sh` here; one of its hosts is not there.
 MPIRUN = """#!/bin/sh

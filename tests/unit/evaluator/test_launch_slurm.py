@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.launch import slurm
-from beowire.mpi.installation import Installation
-from beowire.mpi.places import SlurmPlace, place_of
-from beowire.mpi.ways import Way
+from beowire.places.launch import slurm
+from beowire.places.mpi.installation import Installation
+from beowire.places.mpi.places import SlurmPlace, place_of
+from beowire.places.mpi.ways import Way
 
 #: Runs the step here, with a home for each node; says how it was called.
 SRUN = """
@@ -52,7 +52,7 @@ def make_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(tmp_path / "engine"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "no-such"))
     monkeypatch.setattr(
-        "beowire.launch.slurm.socket.gethostbyname", lambda name: f"10.0.0.{len(name)}"
+        "beowire.places.launch.slurm.socket.gethostbyname", lambda name: f"10.0.0.{len(name)}"
     )
     return tmp_path
 
@@ -85,7 +85,7 @@ def test_nodes__whose_names_mean_nothing_are_where_slurm_reaches_them(
         "#!/bin/sh\ncase $2 in hostnames) echo alpha beta;; *) echo NodeName=$3 NodeAddr=10.0.1.7;;"
         " esac\n"
     )
-    monkeypatch.setattr("beowire.launch.slurm.socket.gethostbyname", look_up)
+    monkeypatch.setattr("beowire.places.launch.slurm.socket.gethostbyname", look_up)
     with slurm.SlurmLauncher() as launcher:
         assert [node.reach for node in launcher.nodes] == ["10.0.1.7"] * 2
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.launch import cache, ssh
-from beowire.launch.base import Node
-from beowire.launch.ssh import SshLauncher
+from beowire.places.launch import cache, ssh
+from beowire.places.launch.base import Node
+from beowire.places.launch.ssh import SshLauncher
 
 
 @pytest.mark.parametrize("hosts", ["", "a", "a,a", "a,b,c", ["a"]])

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from beowire.launch.talk import TalksTooMuch, in_pieces, talk
+from beowire.places.launch.talk import TalksTooMuch, in_pieces, talk
 
 
 def test_talk__hands_over_and_brings_back() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.launch.walk import WALK
+from beowire.places.launch.walk import WALK
 
 SHELLS = {"sh": ["sh"], "bash": ["bash", "--posix"], "BusyBox": ["busybox", "sh"]}
 OTHER = 65534

@@ -10,12 +10,12 @@ from statistics import median
 import numpy as np
 import pytest
 
+from beowire.analysis.curves import curves, distribution
 from beowire.diff.show import as_json
 from beowire.diff.sides import read_sides
 from beowire.diff.verdict import compare
 from beowire.record import launches
 from beowire.record.lines import Record, Result, read_record
-from beowire.report.curves import curves, distribution
 from unit.evaluator import launch_records, synthetic_record
 
 MANY = launches.WHOLE + 5

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from beowire.errors import BeowireError
-from beowire.interrupts import Interrupts
-from beowire.load import (
+from beowire.compare.run import Request, run
+from beowire.conduct.load import (
     Background,
     Backgrounds,
     Load,
@@ -15,8 +14,9 @@ from beowire.load import (
     parse_load,
     parse_loads,
 )
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
 from beowire.record.lines import read_record
-from beowire.run import Request, run
 from unit.evaluator.fake_engine import FakeLauncher
 
 

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from beowire import cell, run
+from beowire.compare import run
+from beowire.conduct import cell
+from beowire.conduct.session import Round, RoundShape
 from beowire.interrupts import Interrupts
-from beowire.patterns import Pattern
+from beowire.plan.patterns import Pattern
 from beowire.record.histogram import Histogram
 from beowire.record.launches import WHOLE
 from beowire.record.lines import DriverInfo, read_record
-from beowire.session import Round, RoundShape
 from unit.evaluator.fake_engine import FakeLauncher
 from unit.evaluator.laws import LAWS, delays, in_rounds
 
@@ -91,11 +92,11 @@ def test_day__memory_does_not_grow_and_the_figures_do_not_drift(
             info.name, SimulatedSession(info, clock, rounds[start:] + rounds[:start], round_s)
         )
 
-    for module in ("measure", "conduct.base", "run"):
+    for module in ("conduct.measure", "conduct.base", "compare.run"):
         monkeypatch.setattr(f"beowire.{module}.time", SimpleNamespace(monotonic=clock.monotonic))
-    monkeypatch.setattr("beowire.measure.session_of", session_of)
+    monkeypatch.setattr("beowire.conduct.measure.session_of", session_of)
     monkeypatch.setattr(cell, "MAXIMUM_ROUNDS", ROUNDS)
-    monkeypatch.setattr("beowire.statistics.PRECISE_MEDIAN", 0.0)
+    monkeypatch.setattr("beowire.analysis.statistics.PRECISE_MEDIAN", 0.0)
     held: list[int] = []
 
     def after(launch: int) -> bool:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from beowire import plan as planning
-from beowire import selection
 from beowire.conduct import How
+from beowire.conduct.measure import Measurement, Progress
+from beowire.conduct.survey import survey
 from beowire.interrupts import Interrupts
-from beowire.measure import Measurement, Progress
+from beowire.plan import plan as planning
+from beowire.plan import selection
 from beowire.record.lines import Result, Skipped
-from beowire.survey import survey
 from unit.evaluator.fake_engine import FakeLauncher
 
 
@@ -136,7 +136,7 @@ def test_measurement__a_size_without_time_is_skipped_with_the_reason(measure: Me
 def test_measurement__a_driver_that_fails_leaves_the_others(
     measure: Measure, monkeypatch: pytest.MonkeyPatch, driver: str, reason: str
 ) -> None:
-    monkeypatch.setattr("beowire.session._GRACE_S", 2.0)
+    monkeypatch.setattr("beowire.conduct.session._GRACE_S", 2.0)
     taken = measure(f"steady,{driver}", sizes=(8, 64, 512))
     assert [one.status for one in taken.results("steady")] == ["ok"] * 3
     (kept,) = taken.results(driver)
@@ -235,7 +235,7 @@ def test_measurement__keeps_what_there_is_of_unfinished_cells(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whenever the run is killed, little of what was measured is lost."""
-    monkeypatch.setattr("beowire.measure._KEEP_S", 0.5)
+    monkeypatch.setattr("beowire.conduct.measure._KEEP_S", 0.5)
     slow = {"median_ns": 20e6, "real_time": 1.0, "law": "bimodal"}
     taken = measure("steady", sizes=(8, 64), seconds=2.0, changes={"steady": slow})
     kept = [one for one in taken.lines if isinstance(one, Result) and one.type == "partial"]

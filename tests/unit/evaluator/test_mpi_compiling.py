@@ -3,7 +3,7 @@
 
 import pytest
 
-from beowire.mpi import compiling
+from beowire.places.mpi import compiling
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import pytest
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi import compiling, drivers, installation, openshmem
-from beowire.mpi.installation import Installation
+from beowire.mpi import drivers, openshmem
+from beowire.places.mpi import compiling, installation
+from beowire.places.mpi.installation import Installation
 
 HERE = ("openmpi4", "mpich")
 

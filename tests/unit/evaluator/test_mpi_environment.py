@@ -8,8 +8,8 @@ import pytest
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi.environment import caution, overruled, variables
-from beowire.mpi.installation import KINDS, Installation
+from beowire.places.mpi.environment import caution, overruled, variables
+from beowire.places.mpi.installation import KINDS, Installation
 
 
 @pytest.fixture(name="provider", autouse=True)

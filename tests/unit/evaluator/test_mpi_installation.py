@@ -7,7 +7,7 @@ import pytest
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi import installation
+from beowire.places.mpi import installation
 
 OPEN_MPI_4 = "mpirun (Open MPI) 4.1.4"
 DEBIANS_OPEN_MPI_4 = "mpirun.openmpi (OpenRTE) 4.1.4"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.mpi.job import Job, cause, rank_in
+from beowire.places.mpi.job import Job, cause, rank_in
 
 Start = Callable[[str], Job]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.mpi import launch
-from beowire.mpi.installation import KINDS, Installation
+from beowire.places.mpi import launch
+from beowire.places.mpi.installation import KINDS, Installation
 
 JOB = launch.Job(
     ranks=3,

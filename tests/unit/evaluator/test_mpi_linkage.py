@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.mpi import linkage
+from beowire.places.mpi import linkage
 
 BASE = 0x400000
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.mpi import drivers, installation, openshmem
-from beowire.mpi.installation import Installation
+from beowire.mpi import drivers, openshmem
+from beowire.places.mpi import installation
+from beowire.places.mpi.installation import Installation
 
 
 @pytest.fixture(name="folder", autouse=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.launch.ssh import SshLauncher
-from beowire.mpi.installation import Installation
-from beowire.mpi.places import HostsPlace, pinned
-from beowire.mpi.ways import Way
+from beowire.places.launch.ssh import SshLauncher
+from beowire.places.mpi.installation import Installation
+from beowire.places.mpi.places import HostsPlace, pinned
+from beowire.places.mpi.ways import Way
 
 
 @pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"])
@@ -90,7 +90,7 @@ def test_hosts__a_program_is_brought_past_links_that_others_have_put_there(
         return done.stdout.decode()
 
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr("beowire.launch.ssh.SshHosts.run", run)
+    monkeypatch.setattr("beowire.places.launch.ssh.SshHosts.run", run)
     place = HostsPlace(SshLauncher("alpha,beta"))
     mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
     with place.prepared(mpi, Way("tcp", {}), 2, ["x"], [program]):
@@ -121,7 +121,7 @@ def test_hosts__no_program_is_brought_to_a_directory_of_another_user(
         return done.stdout.decode()
 
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr("beowire.launch.ssh.SshHosts.run", run)
+    monkeypatch.setattr("beowire.places.launch.ssh.SshHosts.run", run)
     place = HostsPlace(SshLauncher("alpha,beta"))
     mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
     with (
@@ -153,7 +153,7 @@ def test_hosts__a_program_below_a_directory_of_everybody(
         return done.stdout.decode()
 
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr("beowire.launch.ssh.SshHosts.run", run)
+    monkeypatch.setattr("beowire.places.launch.ssh.SshHosts.run", run)
     place = HostsPlace(SshLauncher("alpha,beta"))
     mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
     with place.prepared(mpi, Way("tcp", {}), 1, ["x"], [program]):
@@ -177,7 +177,7 @@ def test_hosts__nothing_is_put_into_a_directory_of_the_programs_name(
         return done.stdout.decode()
 
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr("beowire.launch.ssh.SshHosts.run", run)
+    monkeypatch.setattr("beowire.places.launch.ssh.SshHosts.run", run)
     mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
     place = HostsPlace(SshLauncher("alpha,beta"))
     with (

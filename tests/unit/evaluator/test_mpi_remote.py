@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from beowire.engine import EngineError
 from beowire.errors import BeowireError
-from beowire.launch.base import Node
 from beowire.mpi import drivers, remote
-from beowire.mpi.installation import Installation
+from beowire.places.engine import EngineError
+from beowire.places.launch.base import Node
+from beowire.places.mpi.installation import Installation
 
 NODE = Node("beta", "10.0.0.2")
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from beowire.engine import EngineError
+from beowire.conduct.session import RoundShape, Session
+from beowire.conduct.survey import survey
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.mpi import drivers, session
 from beowire.mpi.drivers import MpiDriver
-from beowire.mpi.installation import Installation
 from beowire.mpi.session import MpiSession, session_of
-from beowire.mpi.ways import Way
-from beowire.patterns import PATTERNS
-from beowire.session import RoundShape, Session
-from beowire.survey import survey
+from beowire.places.engine import EngineError
+from beowire.places.mpi.installation import Installation
+from beowire.places.mpi.ways import Way
+from beowire.plan.patterns import PATTERNS
 from unit.evaluator.fake_engine import FakeLauncher
 
 NAME = "mpi:openmpi4/tcp"

@@ -7,8 +7,8 @@ import pytest
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi import ways
-from beowire.mpi.installation import KINDS, Installation
+from beowire.places.mpi import ways
+from beowire.places.mpi.installation import KINDS, Installation
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 
 import pytest
 
-from beowire import netpipe
+from beowire.compare import netpipe
 from beowire.errors import BeowireError
 from beowire.mpi import drivers as mpi_drivers
 from beowire.sizes import schedule

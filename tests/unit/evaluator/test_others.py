@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire import interrupt_time, others
+from beowire.conduct import interrupt_time, others
 
 HZ = os.sysconf("SC_CLK_TCK")
 
@@ -35,12 +35,12 @@ class Machine:
     ) -> None:
         self.proc = proc
         self.now, self.own = 100.0, 0.0
-        monkeypatch.setattr("beowire.others.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("beowire.conduct.others.time.monotonic", lambda: self.now)
         monkeypatch.setattr(
-            "beowire.others.os.times", lambda: os.times_result((0, 0, self.own, 0, 0))
+            "beowire.conduct.others.os.times", lambda: os.times_result((0, 0, self.own, 0, 0))
         )
-        monkeypatch.setattr("beowire.others.interrupt_time.is_apart", lambda: apart)
-        monkeypatch.setattr("beowire.others.os.cpu_count", lambda: 2)
+        monkeypatch.setattr("beowire.conduct.others.interrupt_time.is_apart", lambda: apart)
+        monkeypatch.setattr("beowire.conduct.others.os.cpu_count", lambda: 2)
         self.used(1000)
 
     def used(self, seconds: float, idle_s: float = 0.0, interrupts_s: float = 0.0) -> None:
@@ -253,7 +253,7 @@ def test_busy__not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_cpus__of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     # If this machine was never left alone long enough to tell: what it says is more, not less.
     apart = interrupt_time.is_apart() or False
-    monkeypatch.setattr("beowire.others.interrupt_time.is_apart", lambda: apart)
+    monkeypatch.setattr("beowire.conduct.others.interrupt_time.is_apart", lambda: apart)
     looking = others.Others()
     begun = looking._begun
     assert begun is not None
@@ -262,7 +262,7 @@ def test_cpus__of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert ended.stdout == b"done"  # its end of the pipe, too, has ended
     monkeypatch.setattr(
-        "beowire.others.time.monotonic", lambda: begun.at_s + 2.0
+        "beowire.conduct.others.time.monotonic", lambda: begun.at_s + 2.0
     )  # whatever it took
     cpus = looking.cpus()
     assert cpus is not None and cpus * 2.0 > 0.25  # ticks count it roughly

@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from beowire.conduct.own_commands import measure, parse_commands
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.local import LocalLauncher
-from beowire.own_commands import measure, parse_commands
+from beowire.places.launch.local import LocalLauncher
 from beowire.record.lines import Result
 
 
@@ -133,9 +133,9 @@ def test_measure__ends_with_whoever_measures(tmp_path: Path) -> None:
     said = tmp_path / "pids"
     program = (
         "import sys; sys.path[:] = sys.argv[2:];"
-        "from beowire import own_commands as own;"
+        "from beowire.conduct import own_commands as own;"
         "from beowire.interrupts import Interrupts;"
-        "from beowire.launch.local import LocalLauncher;"
+        "from beowire.places.launch.local import LocalLauncher;"
         "(one,) = own.parse_commands([sys.argv[1]]);"
         "own.measure(one, LocalLauncher(), [8], Interrupts(), launch=1, seconds=60)"
     )

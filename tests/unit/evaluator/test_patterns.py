@@ -2,7 +2,7 @@
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.patterns import DEFAULT, NEEDS, PATTERNS, Pattern, check_nodes, parse_patterns
+from beowire.plan.patterns import DEFAULT, NEEDS, PATTERNS, Pattern, check_nodes, parse_patterns
 from beowire.record.lines import DriverInfo, Result
 
 

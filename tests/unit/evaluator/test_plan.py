@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beowire import plan
+from beowire.plan import plan
 from beowire.record.lines import DriverInfo
 from beowire.sizes import schedule
 

@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from beowire.patterns import PATTERNS
-from beowire.plot import MISSING, plot
+from beowire.analysis.curves import Curve, curves
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import read_record
-from beowire.report.curves import Curve, curves
+from beowire.show.plot import MISSING, plot
 from unit.evaluator import synthetic_record
 
 PINGPONG, STREAM = PATTERNS["pingpong"], PATTERNS["stream"]

@@ -269,7 +269,7 @@ import sys
 from pathlib import Path
 from unit.evaluator import synthetic_record
 from beowire.errors import BeowireError
-from beowire.record import RecordWriter, read_record
+from beowire.record.lines import RecordWriter, read_record
 
 path = Path(sys.argv[1]) / "record.jsonl"
 lines = synthetic_record.lines(("tcp", "packet", "udp"), patterns=("pingpong",))
@@ -320,7 +320,7 @@ import os, resource, sys
 from pathlib import Path
 from unit.evaluator import synthetic_record
 from beowire.errors import BeowireError
-from beowire.record import RecordWriter, read_record
+from beowire.record.lines import RecordWriter, read_record
 
 path = Path(sys.argv[1]) / "record.jsonl"
 lines = synthetic_record.lines(("tcp",), sizes=(8, 64, 512, 4096), patterns=("pingpong",))

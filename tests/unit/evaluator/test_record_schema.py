@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import beowire
+from beowire.compare.run import Request, run
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.patterns import PATTERNS
+from beowire.plan.patterns import PATTERNS
 from beowire.record import schema as record_schema
 from beowire.record.lines import read_record
-from beowire.run import Request, run
 from unit.evaluator import synthetic_record
 from unit.evaluator.fake_engine import FakeLauncher
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-from beowire.patterns import PATTERNS
+from beowire.analysis.curves import curves
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import Record
-from beowire.report import answer
-from beowire.report.curves import curves
+from beowire.show.html import answer
 from unit.evaluator import synthetic_record
 
 MPIS = tuple(f"mpi:mpich/{number}" for number in range(30))

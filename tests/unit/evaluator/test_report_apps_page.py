@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from beowire.apps.page import render, write_apps_report
 from beowire.apps.record import Left
 from beowire.errors import BeowireError
-from beowire.report.apps_page import render, write_apps_report
 from unit.evaluator.apps_records import launch, launches, meta, record
 
 WHOLE = record(

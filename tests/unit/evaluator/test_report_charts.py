@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from beowire.drawing import Nothing
+from beowire.analysis.curves import curves
 from beowire.record.lines import Explained, Histogram, Level, Record, Result, Summary
-from beowire.report import charts
-from beowire.report.curves import curves
+from beowire.show.drawing import Nothing
+from beowire.show.html import charts
 from beowire.units import time_text
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import only, record, result, summary

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
+from beowire.analysis import compared
 from beowire.record.lines import Record, read_record
-from beowire.report import compared
 from unit.evaluator import synthetic_record
 
 

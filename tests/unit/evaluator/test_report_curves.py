@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.record.lines import Histogram, Meta, Record, Result, Summary
-from beowire.report.curves import (
+from beowire.analysis.curves import (
     Curve,
     all_sizes,
     curves,
@@ -17,6 +16,7 @@ from beowire.report.curves import (
     record_labels,
     telling_sizes,
 )
+from beowire.record.lines import Histogram, Meta, Record, Result, Summary
 from unit.evaluator import synthetic_record
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from beowire import terminal
-from beowire.patterns import PATTERNS
+from beowire.analysis.curves import curves
+from beowire.analysis.headline import At, Outcome, headline, open_text, sentence
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import Record, Summary, read_record
-from beowire.report.curves import curves
-from beowire.report.headline import At, Outcome, headline, open_text, sentence
+from beowire.show import terminal
 from unit.evaluator import synthetic_record
 
 FASTER, SLOWER, ALIKE, UNKNOWN = Outcome.FASTER, Outcome.SLOWER, Outcome.ALIKE, Outcome.UNKNOWN

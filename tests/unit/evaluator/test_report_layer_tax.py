@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
+from beowire.analysis.layer_tax import chain, difference, taxes, under
 from beowire.record.lines import Summary
-from beowire.report.layer_tax import chain, difference, taxes, under
 
 
 def _time(median: float, reach: float | None = None) -> Summary:

@@ -3,8 +3,8 @@
 
 import pytest
 
-from beowire import selection
-from beowire.report import layers
+from beowire.analysis import layers
+from beowire.plan import selection
 
 MANY = (
     *("memcpy", "shm", "tcp", "tcp-spin", "udp", "packet", "beowire", "fi-tcp"),

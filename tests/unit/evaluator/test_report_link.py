@@ -3,9 +3,9 @@
 
 import pytest
 
+from beowire.analysis.link import link_text
 from beowire.record.lines import Meta
 from beowire.record.parts import Link
-from beowire.report.link import link_text
 from unit.evaluator import synthetic_record
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from beowire.analysis.curves import Curve, curves
+from beowire.analysis.loggp import Known, parameters, sheets
 from beowire.record.lines import Result, Summary
-from beowire.report.curves import Curve, curves
-from beowire.report.loggp import Known, parameters, sheets
 from unit.evaluator.test_report_curves import record, result, summary
 
 SIZES = (8, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from beowire import terminal
+from beowire.analysis import marks
+from beowire.analysis.curves import curves
 from beowire.record.lines import EnvironmentValue, Record, Result, read_record
-from beowire.report import marks, summary
-from beowire.report.curves import curves
+from beowire.show import terminal
+from beowire.show.html import summary
 from unit.evaluator import synthetic_record
 
 SIZES = (8, 1024, 65536)

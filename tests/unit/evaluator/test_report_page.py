@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from beowire import advice
+from beowire.analysis import advice
+from beowire.analysis.curves import curves
 from beowire.errors import BeowireError
-from beowire.patterns import DEFAULT, PATTERNS
+from beowire.plan.patterns import DEFAULT, PATTERNS
 from beowire.record.lines import Record, read_record
-from beowire.report import write_report
-from beowire.report.curves import curves
-from beowire.report.page import render
+from beowire.show.html import write_report
+from beowire.show.html.page import render
 from beowire.sizes import schedule
 from unit.evaluator import synthetic_record
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from beowire.report import palette
+from beowire.show import palette
 
-STYLE = Path(palette.__file__).with_name("style.css").read_text()
+STYLE = Path(palette.__file__).with_name("html").joinpath("style.css").read_text()
 MPI = tuple(
     f"{family}:{mpi}/{way}"
     for family in ("mpi", "mpi-put")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from beowire.record.lines import Record, read_record
-from beowire.report import probe_table
+from beowire.show.html import probe_table
 from unit.evaluator import synthetic_record
 
 

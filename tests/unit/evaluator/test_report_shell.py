@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.report import shell
+from beowire.show.html import shell
 
 PARTS = {
     "bars": "BARS",

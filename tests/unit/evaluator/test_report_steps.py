@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from beowire.analysis.curves import Curve, curves
+from beowire.analysis.steps import pieces, shape, steps
 from beowire.record.lines import read_record
-from beowire.report.curves import Curve, curves
-from beowire.report.steps import pieces, shape, steps
 from beowire.sizes import parse_sizes
 from unit.evaluator import synthetic_record
 

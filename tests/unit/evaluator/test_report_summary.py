@@ -7,9 +7,9 @@ from html import unescape
 import pytest
 from pydantic import JsonValue
 
+from beowire.analysis.curves import curves
 from beowire.record.lines import Record, Result
-from beowire.report.curves import curves
-from beowire.report.summary import ratio, schedule_text, sentences, table, walk_text
+from beowire.show.html.summary import ratio, schedule_text, sentences, table, walk_text
 from unit.evaluator.test_report_curves import record, result, summary
 
 

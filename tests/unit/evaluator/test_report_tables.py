@@ -4,9 +4,9 @@
 import re
 from dataclasses import replace
 
+from beowire.analysis.sheets import Sheet
 from beowire.record.lines import Meta, NodeEnd, Record, Skipped
-from beowire.report import tables
-from beowire.sheets import Sheet
+from beowire.show.html import tables
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record, result, summary
 

@@ -4,12 +4,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from beowire import terminal
-from beowire.patterns import PATTERNS
+from beowire.analysis import verdict
+from beowire.analysis.curves import curves
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import Meta, Record, Result, read_record
 from beowire.record.parts import Found, Link
-from beowire.report import page, verdict
-from beowire.report.curves import curves
+from beowire.show import terminal
+from beowire.show.html import page
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record, result, summary
 from unit.evaluator.test_report_summary import plain

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from beowire.analysis import wire
 from beowire.record.lines import Record, Wire
-from beowire.report import wire
 from unit.evaluator import synthetic_record
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from beowire.apps.record import AppResult, Ratio
 from beowire.errors import BeowireError
-from beowire.lab.machines import parts
-from beowire.mpi import installation
+from beowire.places.lab.machines import parts
+from beowire.places.mpi import installation
 from beowire.record.lines import Explained, Record, Result, read_record
 from beowire.reproduce import paper
 from beowire.reproduce.comparison import Comparison

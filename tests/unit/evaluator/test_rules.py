@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from beowire.diff.rules import Outcome, judge, junit, read_rules, render, status_of
 from beowire.errors import BeowireError
 from beowire.record.lines import End, Record, Result, Skipped
 from beowire.record.parts import Link
-from beowire.rules import Outcome, judge, junit, read_rules, render, status_of
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record as open_record
 from unit.evaluator.test_report_curves import result, summary

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from beowire.compare.run import Request, run
 from beowire.conduct import How
+from beowire.conduct.others import Busy
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.others import Busy
 from beowire.record.lines import read_record
-from beowire.run import Request, run
 from unit.evaluator.fake_engine import FakeLauncher
 
 
@@ -53,8 +53,10 @@ def test_run__what_others_used__is_looked_at_between_rounds(
     launcher: FakeLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = []
-    monkeypatch.setattr("beowire.others.Others.look", lambda *_: looks.append(1))
-    monkeypatch.setattr("beowire.others.Others.busy", lambda *_: Busy(float(len(looks)), 0.4))
+    monkeypatch.setattr("beowire.conduct.others.Others.look", lambda *_: looks.append(1))
+    monkeypatch.setattr(
+        "beowire.conduct.others.Others.busy", lambda *_: Busy(float(len(looks)), 0.4)
+    )
     run(launcher, _request(tmp_path, sizes=[8]), Interrupts())
     record = read_record(tmp_path / "record.jsonl")
     assert record.end is not None
@@ -265,6 +267,6 @@ def test_run__no_round_is_cut_short_before_what_was_asked(
     def measure(_self: object, _plan: object, _drivers: object, _launch: int, how: How) -> None:
         deadlines.append(how.deadline_s)
 
-    monkeypatch.setattr("beowire.run.Measurement.run", measure)
+    monkeypatch.setattr("beowire.compare.run.Measurement.run", measure)
     run(launcher, _request(tmp_path, least_deadline_s=asked_s), Interrupts())
     assert deadlines == [given_s]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
 
-from beowire import selection
 from beowire.errors import BeowireError
+from beowire.plan import selection
 from beowire.record.lines import DriverInfo
 
 

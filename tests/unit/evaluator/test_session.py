@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from beowire.engine import EngineError
+from beowire.conduct.session import Round, RoundShape, Session
+from beowire.conduct.survey import survey
 from beowire.interrupts import Interrupts
-from beowire.patterns import PATTERNS, Pattern
+from beowire.places.engine import EngineError
+from beowire.plan.patterns import PATTERNS, Pattern
 from beowire.record.histogram import Histogram
-from beowire.session import Round, RoundShape, Session
-from beowire.survey import survey
 from unit.evaluator.fake_engine import FakeLauncher, FakeNode
 
 Open = Callable[..., Session]
@@ -134,7 +134,7 @@ def test_run__a_refused_size_leaves_the_session_usable(opened: Open) -> None:
 def test_run__a_silent_end_has_a_deadline_and_a_name(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("beowire.session._GRACE_S", 2.0)
+    monkeypatch.setattr("beowire.conduct.session._GRACE_S", 2.0)
     session = opened("hangs", fault_run=1)
     with pytest.raises(EngineError, match="hangs") as caught:
         session.run(PINGPONG, 8, SHAPE, 0.1, _soon())

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from beowire import paths
 from beowire.commands import setup
 from beowire.errors import BeowireError
-from beowire.launch.cache import explain_engine
-from beowire.mpi import environment
-from beowire.mpi.installation import KINDS, Installation
+from beowire.places.launch.cache import explain_engine
+from beowire.places.mpi import environment
+from beowire.places.mpi.installation import KINDS, Installation
 from beowire.setup import pieces, scripts
 from beowire.setup.hosts import BySudo, ThisHost, on_all
 from beowire.setup.pieces import MANIFEST, Piece

@@ -4,8 +4,8 @@
 from types import SimpleNamespace
 from typing import Any
 
+from beowire.analysis.sheets import Sheet, sheets
 from beowire.record.lines import Result
-from beowire.sheets import Sheet, sheets
 
 
 def _summary(median: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import signal, stats
 
-from beowire import statistics
+from beowire.analysis import statistics
 from beowire.record.histogram import Histogram
 
 Floats = npt.NDArray[np.float64]

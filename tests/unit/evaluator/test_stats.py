@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beowire import stats
-from beowire.stats import StatsError, parse
+from beowire.counters import stats
+from beowire.counters.stats import StatsError, parse
 from unit.evaluator.published import ADDRESS, endpoint, file_of, publish, table
 
 

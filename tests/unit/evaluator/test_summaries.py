@@ -3,10 +3,10 @@
 
 import pytest
 
+from beowire.analysis.statistics import Estimate
+from beowire.analysis.summaries import interval, time_summary
 from beowire.record.histogram import Histogram
 from beowire.record.lines import Summary
-from beowire.statistics import Estimate
-from beowire.summaries import interval, time_summary
 
 
 def test_time_summary__has_what_a_summary_has() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from beowire.engine import EngineProcess
+from beowire.conduct.survey import _merge, end_engines, known_drivers, start_engine, survey
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.survey import _merge, end_engines, known_drivers, start_engine, survey
+from beowire.places.engine import EngineProcess
 from unit.evaluator.fake_engine import FakeLauncher, FakeNode
 
 Make = Callable[..., FakeLauncher]

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from beowire import terminal
-from beowire.patterns import PATTERNS
+from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import Record, read_record
+from beowire.show import terminal
 from beowire.units import count_rate_text
 from unit.evaluator import synthetic_record
 

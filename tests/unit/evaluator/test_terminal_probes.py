@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from pathlib import Path
 
-from beowire import terminal
+from beowire.analysis.curves import curves
 from beowire.record.lines import Record, read_record
-from beowire.report.curves import curves
-from beowire.terminal_probes import figure_text, methods_text
+from beowire.show import terminal
+from beowire.show.terminal_probes import figure_text, methods_text
 from unit.evaluator import synthetic_record
 
 

@@ -4,7 +4,7 @@ import io
 import pytest
 
 from beowire import text_table
-from beowire.report.curves import telling_sizes
+from beowire.analysis.curves import telling_sizes
 from beowire.text_table import grid, how_many_fit, rows
 
 

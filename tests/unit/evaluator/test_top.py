@@ -11,8 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beowire.stats import Found, parse
-from beowire.top import HEADS, Look, View, Watcher, overview, render, short_address, to_json
+from beowire.counters.stats import Found, parse
+from beowire.counters.top import (
+    HEADS,
+    Look,
+    View,
+    Watcher,
+    overview,
+    render,
+    short_address,
+    to_json,
+)
 from unit.evaluator.published import ADDRESS, endpoint, file_of, publish, table
 
 
@@ -144,7 +153,7 @@ def endpoint_tables() -> list[str]:
 
 
 def test_watcher__of_one_user_only_so_much_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("beowire.top._FILES_OF_USER", 3)
+    monkeypatch.setattr("beowire.counters.top._FILES_OF_USER", 3)
     descriptors = [publish(endpoint(1)) for _ in range(5)]
     try:
         look = Watcher(os.getpid()).look()
@@ -163,7 +172,7 @@ def files_of(users: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[
         Found(os.getpid(), descriptor, (0, descriptor), user)
         for descriptor, user in zip(descriptors, users, strict=True)
     ]
-    monkeypatch.setattr("beowire.stats.find", lambda _: found)
+    monkeypatch.setattr("beowire.counters.stats.find", lambda _: found)
     try:
         yield
     finally:
@@ -180,7 +189,7 @@ def test_watcher__of_many_users_only_so_much_is_read__who_has_few_first(
     monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     room = 4 if limit == "_FILES" else 4 * parse(endpoint()).cells
-    monkeypatch.setattr(f"beowire.top.{limit}", room)
+    monkeypatch.setattr(f"beowire.counters.top.{limit}", room)
     watcher = Watcher()
     with files_of([7, 7, 7, 8, 8, 8, 8, 8, 9, 9], monkeypatch):
         look = watcher.look()
@@ -195,8 +204,8 @@ def test_watcher__subordinate_ids_are_one_user(
 ) -> None:
     given = tmp_path / "subuid"
     given.write_text("# of whom\nann:100000:65536\nbob:165536:65536\nann:many:1\n")
-    monkeypatch.setattr("beowire.top._SUBORDINATE", given)
-    monkeypatch.setattr("beowire.top._FILES_OF_USER", 2)
+    monkeypatch.setattr("beowire.counters.top._SUBORDINATE", given)
+    monkeypatch.setattr("beowire.counters.top._FILES_OF_USER", 2)
     with files_of([100000, 100001, 165535, 165536, 1000], monkeypatch):
         look = Watcher().look()
     assert sent_of(look) == [3, 4, 0, 1]
@@ -218,7 +227,7 @@ def test_render__shows_lanes_peers_frames_and_drops() -> None:
 
 def test_render__80_columns_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = ", ".join(f"kind{number} 12.3 k/s" for number in range(12))
-    monkeypatch.setattr("beowire.top._types", lambda *_: kinds)
+    monkeypatch.setattr("beowire.counters.top._types", lambda *_: kinds)
     lines = render(Look([view(400_000, 3.0, view(100_000, 2.0), drops=3)]))
     assert max(map(len, lines)) <= 80
     (first,) = [at for at, line in enumerate(lines) if line.startswith("  received")]
@@ -290,7 +299,7 @@ def test_render__a_long_command__has_its_address_below(monkeypatch: pytest.Monke
     assert max(map(len, lines)) <= 80
     lines = render(Look([replace(one, command=f"{LONG} " + "x" * 80)]))
     assert lines[0].startswith(f"process 42: {LONG} x") and len(lines[0]) <= 80
-    monkeypatch.setattr("beowire.top._types", lambda *_: ", ".join(["kind 12.3 k/s"] * 12))
+    monkeypatch.setattr("beowire.counters.top._types", lambda *_: ", ".join(["kind 12.3 k/s"] * 12))
     lines = render(Look([one]))
     assert all(not line.endswith(("kind", "12.3")) for line in lines)
 

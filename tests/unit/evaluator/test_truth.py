@@ -12,12 +12,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from beowire.cell import Cell
+from beowire.analysis.statistics import rate_estimate
+from beowire.analysis.summaries import time_summary
+from beowire.conduct.cell import Cell
+from beowire.conduct.session import Round, RoundShape
 from beowire.record.histogram import Histogram
 from beowire.record.lines import Summary
-from beowire.session import Round, RoundShape
-from beowire.statistics import rate_estimate
-from beowire.summaries import time_summary
 from unit.evaluator.laws import CORRELATIONS, LAWS, NARROW, Law, delays, in_rounds
 
 Case = tuple[str, float]

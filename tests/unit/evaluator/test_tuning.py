@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from beowire import tuning
+from beowire.compare import tuning
+from beowire.compare.run import LONGEST_DEADLINE_S, Outcome, Request
+from beowire.compare.tuning import Choice, Costs, Work
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.run import LONGEST_DEADLINE_S, Outcome, Request
-from beowire.tuning import Choice, Costs, Work
 from unit.evaluator.fake_engine import FakeLauncher
 
 
@@ -245,7 +245,7 @@ def test_measuring__all_runs_share_the_time__with_what_engines_take(
 
     monkeypatch.setattr(tuning, "run", run)
     monkeypatch.setattr(tuning, "_costs", lambda _path, _work: {})
-    monkeypatch.setattr("beowire.tuning.time.monotonic", lambda: clock)
+    monkeypatch.setattr("beowire.compare.tuning.time.monotonic", lambda: clock)
     launcher = FakeLauncher()
     with (
         Interrupts() as interrupts,

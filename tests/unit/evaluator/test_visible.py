@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beowire import cli, terminal
-from beowire.display import Display
+from beowire import cli
 from beowire.errors import BeowireError
 from beowire.record.lines import read_record
+from beowire.show import terminal
+from beowire.show.display import Display
 from beowire.visible import LINES, guard, unguarded, visible
 from unit.evaluator import synthetic_record
 

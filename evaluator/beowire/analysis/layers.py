@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a long list of drivers is laid out: in groups, which of them are shown at first, and on which
+other driver each of them stands. Pure; it goes by names alone.
+
+A driver of which nothing is known here (somebody's own) is in the last group, and shown.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from beowire.places.mpi.installation import KINDS
+from beowire.plan import selection
+
+#: Up to so many drivers are shown as they come: in one list, all in each chart.
+FEW = 12
+
+#: So many curves can be told apart in a chart, about.
+_READABLE = 10
+_FEW_WAYS = 4
+
+#: The groups of selection.py from the memory up, and what people call them.
+TITLES = {
+    "memory": "Memory",
+    "host": "One host",
+    "sockets": "Sockets",
+    "frames": "Frames",
+    "lanes": "Beowire",
+    "libfabric": "libfabric",
+    "ucx": "UCX",
+    "verbs": "RDMA",
+    "virtual": "PVM",
+    "mpi": "MPI",
+    "openshmem": "OpenSHMEM",
+}
+_OTHERS = "Others"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Drivers that have something in common, by name."""
+
+    title: str
+    drivers: tuple[str, ...]
+
+
+def group_of(driver: str) -> str | None:
+    """The group's key in TITLES; None if it is in none that is known."""
+    group = selection.group_of(driver)
+    return group if group in TITLES else None
+
+
+def place(group: str | None) -> int:
+    """Where the group comes, from 0."""
+    return list(TITLES).index(group) if group in TITLES else len(TITLES)
+
+
+def grouped(drivers: Iterable[str]) -> list[Group]:
+    """The drivers, each once and in their order, under their groups."""
+    found: dict[str | None, list[str]] = {}
+    for driver in dict.fromkeys(drivers):
+        found.setdefault(group_of(driver), []).append(driver)
+    return [
+        Group(TITLES.get(group or "", _OTHERS), tuple(found[group]))
+        for group in sorted(found, key=place)
+    ]
+
+
+def shown_first(drivers: Sequence[str]) -> list[str]:
+    """The drivers that charts show, in their order: all where they are few;
+    else those that are measured by default, the user's own, and one MPI over its ways; and so many
+    of the rest that there is something to see."""
+    names = list(dict.fromkeys(drivers))
+    if len(names) <= FEW:
+        return names
+    wanted = [name for name in names if selection.is_default(name)]
+    wanted = wanted[:FEW] + _one_mpi(names)
+    wanted += [name for name in names if name not in wanted][: max(0, _READABLE - len(wanted))]
+    return [name for name in names if name in wanted]
+
+
+def below(driver: str) -> str | None:
+    """The driver that does what this one stands on, without what this one adds; None: the wire, or
+    nothing that is measured."""
+    if driver in _BELOW:
+        return _BELOW[driver]
+    family, _, rest = driver.partition(":")
+    way = rest.partition("/")[2]
+    match group_of(driver):
+        case "mpi" | "openshmem":
+            return _BELOW_WAY.get(way)
+        case "libfabric" | "ucx":
+            return _BELOW_TRANSPORT.get(rest)
+        case "sockets" if family == driver:
+            return "packet"
+        case _:
+            return None
+
+
+def _one_mpi(names: Sequence[str]) -> list[str]:
+    """The messages of one MPI, over a few of its ways: of the first that has most."""
+    by_mpi = {
+        mpi: [name for name in names if name.startswith(f"mpi:{mpi}/")][:_FEW_WAYS] for mpi in KINDS
+    }
+    return max(by_mpi.values(), key=len, default=[])
+
+
+_BELOW = {
+    "beowire": "packet",
+    "beowire-packet": "packet",
+    "beowire-xdp": "xdp",
+    "beowire-tso": "packet",
+    "beowire-udp": "udp",
+    "beowire-tipc": "tipc",
+    "beowire-verbs": "verbs-send",
+    "beowire-shm": "shm",
+    "shm": "memcpy",
+    "pipe": "memcpy",
+    "unix-stream": "memcpy",
+    "unix-datagram": "memcpy",
+    "fi-tcp": "tcp-spin",
+}
+_BELOW_WAY = {
+    "tcp": "tcp-spin",
+    "ofi-tcp": "fi-tcp",
+    "ucx-tcp": "ucx:tcp",
+    "beowire": "beowire",
+    "packet": "beowire-packet",
+    "xdp": "beowire-xdp",
+    "tso": "beowire-tso",
+    "udp": "beowire-udp",
+    "tipc": "beowire-tipc",
+    "verbs": "beowire-verbs",
+    "shm": "shm",
+}
+_BELOW_TRANSPORT = {
+    "tcp": "tcp-spin",
+    "net": "tcp-spin",
+    "sockets": "tcp-spin",
+    "udp": "udp",
+    "shm": "shm",
+    "posix": "shm",
+    "sysv": "shm",
+    "beowire": "beowire",
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a reader has to know of single cells, and of the machine, before he believes a figure: that
+messages were lost, that a figure is beyond the wire, that others used the processors meanwhile.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from beowire.analysis import wire
+from beowire.analysis.curves import Cell, Curve, all_sizes
+from beowire.conduct.others import BUSY_SHARE
+from beowire.record.lines import End, NodeEnd, Record
+from beowire.record.parts import Link
+from beowire.units import significant, size_text
+
+#: Of the time of a run: if others used much of the processors (others.py) for so long, it is called
+#: disturbed, however little that is in the mean; and if for so long, then all of the time.
+_BURST_SHARE, _WHOLE_SHARE = 0.1, 0.8
+
+#: Where it is not known how many there are.
+_FEW_CPUS = 2
+
+#: Load at the beginning, to a processor, likewise. It remembers a minute: so it takes more.
+_BUSY_LOAD = 0.5
+
+#: So much faster than the wire is no rounding.
+_BEYOND = 1.01
+
+#: Drivers that are named in a line, at most.
+_MOST_NAMED = 4
+
+
+def loss_share(cell: Cell) -> float:
+    """Which share of the messages was lost, 0 to 1."""
+    return cell.lost / (cell.messages + cell.lost) if cell.lost else 0.0
+
+
+def percent_text(share: float) -> str:
+    """`67 %`; `<0.01 %` where it is hardly anything."""
+    return "<0.01 %" if 0 < share < 1e-4 else f"{significant(100 * share, 2)} %"
+
+
+def worst_losses(found: Sequence[Curve]) -> list[tuple[Curve, Cell]]:
+    """Of each curve that has lost messages the cell that lost the most, the worst curve first."""
+    worst = [
+        (curve, max(lossy, key=loss_share))
+        for curve in found
+        if (lossy := [cell for cell in curve.cells if cell.lost])
+    ]
+    return sorted(worst, key=lambda one: -loss_share(one[1]))
+
+
+def loss_text(found: Sequence[Curve]) -> str:
+    """Who lost messages, and how many at worst; empty: nobody did."""
+    worst = worst_losses(found)
+    if not worst:
+        return ""
+    named = [
+        f"{curve.label or curve.name} up to {percent_text(loss_share(cell))}"
+        f" (at {size_text(cell.size)})"
+        for curve, cell in worst[:_MOST_NAMED]
+    ]
+    more = len(worst) - _MOST_NAMED
+    if more > 0:
+        named.append(f"{more} others")
+    return f"messages were lost; rates count those that arrived: {', '.join(named)}"
+
+
+def is_beyond_wire(record: Record, cell: Cell, curve: Curve) -> bool:
+    """Faster than the wire: the lab's shaper lets a burst pass after each pause, so such a figure
+    says nothing of the driver."""
+    limit = record.meta.wire
+    if limit is None or not record.meta.link.burst_bytes or not _meets_wire(record, curve):
+        return False
+    if curve.kind.is_times:
+        return cell.time is not None and 0 < cell.time.median * _BEYOND < wire.time_ns(
+            record, cell.size
+        )
+    return cell.rate_bytes_per_s.median > _BEYOND * curve.kind.ways * limit.payload_bytes_per_s
+
+
+def within_wire(record: Record, found: Sequence[Curve]) -> list[Curve]:
+    """The curves without the sizes at which one of them is beyond the wire: what is told from them
+    there would be of the shaper's bursts, and without that one alone another would be ahead."""
+    beyond = {cell.size for one in found for cell in one.cells if is_beyond_wire(record, cell, one)}
+    left = [
+        replace(one, cells=tuple(cell for cell in one.cells if cell.size not in beyond))
+        for one in found
+    ]
+    return [one for one in left if one.cells]
+
+
+def beyond_text(record: Record, found: Sequence[Curve]) -> str:
+    """Which sizes within_wire() leaves out, and why; empty: none."""
+    left = set(all_sizes(within_wire(record, found)))
+    out = [size_text(size) for size in all_sizes(found) if size not in left]
+    if not out:
+        return ""
+    more = len(out) - _MOST_NAMED
+    named = ", ".join(out[:_MOST_NAMED]) + (f" and {more} others" if more > 0 else "")
+    return f"left out: {named}, where a figure exceeds the limit of the link"
+
+
+def of_wire(record: Record, cell: Cell, curve: Curve) -> float | None:
+    """Which share of what the wire carries; None where that is not known, or not its limit."""
+    limit = record.meta.wire
+    if limit is None or not _meets_wire(record, curve) or is_beyond_wire(record, cell, curve):
+        return None
+    return cell.rate_bytes_per_s.median / (curve.kind.ways * limit.payload_bytes_per_s)
+
+
+def _meets_wire(record: Record, curve: Curve) -> bool:
+    placements = {info.name: info.placement for info in record.meta.drivers}
+    return placements.get(curve.driver, "pair") == "pair"
+
+
+def busy_text(record: Record) -> str:
+    """That others used the processors while this was measured; empty: not that it is known."""
+    return busy_during(record.meta.link, record.meta.ends, record.end)
+
+
+def busy_during(link: Link, ends: Sequence[NodeEnd], end: End | None) -> str:
+    """The same of any run between these ends."""
+    return ": ".join(_disturbance(link, ends, end))
+
+
+def used_by_others(record: Record) -> str:
+    """busy_text() without what follows from it."""
+    return next(iter(_disturbance(record.meta.link, record.meta.ends, record.end)), "")
+
+
+def _disturbance(link: Link, ends: Sequence[NodeEnd], end: End | None) -> tuple[str, ...]:
+    """What others used, and what follows; nothing: not that it is known."""
+    # A machine of a lab has other CPUs than the one that it runs on.
+    cpus = None if link.accelerator else _cpus(ends[0])
+    if end is not None and end.other_cpus is not None:
+        of = f" of {cpus}" if cpus else ""
+        used = _used_text(end, BUSY_SHARE * (cpus or _FEW_CPUS), f"{of} CPUs of this machine")
+        if not used:
+            return ()
+        return used, "expect wider intervals and longer tails than on an idle machine"
+    busy = [
+        f"{one.node} had a load of {significant(load, 2)} on {count} CPUs"
+        for one in (ends if link.kind == "hosts" else ends[:1])
+        if (load := _load(one)) is not None
+        and (count := _cpus(one)) is not None
+        and load > _BUSY_LOAD * count
+    ]
+    if not busy:
+        return ()
+    return (
+        f"when this began, {' and '.join(busy)}",
+        "if that went on, expect wider intervals and longer tails than on an idle machine",
+    )
+
+
+def _used_text(end: End, much: float, whose: str) -> str:
+    """How much others used, and how long; empty: less than disturbs."""
+    used, share = end.other_cpus or 0.0, (end.busy_s or 0.0) / max(end.elapsed_s, 1e-9)
+    if end.busy_cpus and _BURST_SHARE <= share < _WHOLE_SHARE:
+        return (
+            f"for {end.busy_s:.0f} of {end.elapsed_s:.0f} s other programs used"
+            f" {significant(end.busy_cpus, 2)}{whose}"
+        )
+    if used < much and share < _WHOLE_SHARE:
+        return ""
+    return f"other programs used {significant(used, 2)}{whose} during the run"
+
+
+def _load(end: NodeEnd) -> float | None:
+    value = end.environment.get("load_1min")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _cpus(end: NodeEnd) -> int | None:
+    value = end.environment.get("cpus_online")
+    return value if isinstance(value, int) and value > 0 else None

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verdict in words that a person can act on, each with why: what to use over which sizes, what
+of the nodes costs time and what to type, and what one link costs beside another that was measured.
+
+What costs time is in the record as `beowire doctor` words it; nothing is said here that was neither
+measured nor read.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from itertools import combinations
+
+from beowire.analysis import advice, marks
+from beowire.analysis.curves import Curve, record_labels
+from beowire.analysis.finding import COSTLY, Finding, State
+from beowire.doctor.show import lines_of
+from beowire.plan.patterns import Pattern
+from beowire.record.lines import Record, Summary
+from beowire.record.parts import Found, Link
+from beowire.units import interval_text, size_text, time_text
+
+#: What a difference between two links is told by, the nearest to the wire first.
+_TOLD_BY = ("packet", "udp", "tcp-spin", "beowire", "tcp")
+
+
+def rows(
+    record: Record, found: Sequence[Curve], pattern: Pattern
+) -> list[tuple[str, str, str, str]]:
+    """advice.verdicts(), of the sizes at which no contender is beyond the wire."""
+    return advice.verdicts(within(record, found), pattern, record.meta.drivers)
+
+
+def within(record: Record, found: Sequence[Curve]) -> list[Curve]:
+    """The curves at the sizes of which something can be said."""
+    able = advice.able(record.meta.drivers)
+    contenders = marks.within_wire(record, [one for one in found if one.driver in able])
+    return contenders + [one for one in found if one.driver not in able]
+
+
+def left_out(record: Record, found: Sequence[Curve]) -> str:
+    """Which sizes these are not, and why; empty: they are all."""
+    able = advice.able(record.meta.drivers)
+    return marks.beyond_text(record, [one for one in found if one.driver in able])
+
+
+def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
+    """What costs time, and what one link costs beside another, as HTML."""
+    said: list[str] = []
+    for record, label in zip(records, record_labels(records), strict=True):
+        prefix = f"<b>{escape(label)}</b>: " if label else ""
+        said += [prefix + _cost_text(record, one) for one in costly(record)]
+    return said + [f"{escape(text)}." for text in links(records, pingpong)]
+
+
+def _cost_text(record: Record, one: Found) -> str:
+    at = f" at {escape(place)}" if (place := where(record, one)) else ""
+    said = f"<b>{escape(one.check)}</b>{at}: {escape(one.text)}"
+    said += f". {escape(one.costs[0].upper() + one.costs[1:])}" if one.costs else ""
+    return f"{said}." if not one.do else f"{said}: <code>{escape(one.do)}</code>"
+
+
+def costs_text(record: Record, width: int) -> str:
+    """What of the nodes costs time, as `beowire doctor` shows it; empty: nothing that was found."""
+    lines = []
+    for one in costly(record):
+        at = f" at {place}" if (place := where(record, one)) else ""
+        finding = Finding(one.check + at, State(one.state), one.text, one.costs, one.do)
+        lines += lines_of([finding], width)
+    return (
+        "\n".join(["Settings of the nodes that cost time, and what to type", *lines])
+        if lines
+        else ""
+    )
+
+
+def costly(record: Record) -> list[Found]:
+    """What of the nodes costs something, the worst first."""
+    return [one for one in record.meta.findings if one.state in COSTLY]
+
+
+def where(record: Record, one: Found) -> str:
+    """`node0`; empty: at all nodes."""
+    nodes = [end.node for end in (*record.meta.ends, *record.meta.others)]
+    return "" if set(nodes) <= set(one.nodes) else " and ".join(one.nodes)
+
+
+def links(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
+    """What a switch, or a longer frame, takes or saves: of two records of labs that differ in that
+    alone, by one driver that both have, at the smallest size, or the largest. Each is a difference
+    of medians that were measured, and the interval has both ends at their worst."""
+    found = []
+    for one, other in combinations(range(len(records)), 2):
+        a, b = records[one].meta.link, records[other].meta.link
+        labels = record_labels(records)
+        if _differ_in(a, b, "topology") and {a.topology, b.topology} == {"direct", "switch"}:
+            direct, switch = (one, other) if a.topology == "direct" else (other, one)
+            text = _added(records, pingpong, direct, switch, smallest=True)
+            found += [f"The switch ({labels[switch]}) {text}"] if text else []
+        elif _differ_in(a, b, "mtu") and a.mtu and b.mtu:
+            long, short = (one, other) if a.mtu > b.mtu else (other, one)
+            mtus = f"An MTU of {records[short].meta.link.mtu}, not {records[long].meta.link.mtu},"
+            text = _added(records, pingpong, long, short, smallest=False)
+            found += [f"{mtus} {text}"] if text else []
+    return found
+
+
+def _differ_in(one: Link, other: Link, name: str) -> bool:
+    """Both are labs, and alike but for that."""
+    if one.kind != "lab" or other.kind != "lab":
+        return False
+    a, b = one.model_dump(), other.model_dump()
+    return [key for key in a.keys() | b.keys() if a.get(key) != b.get(key)] == [name]
+
+
+def _added(
+    records: Sequence[Record], pingpong: Sequence[Curve], base: int, other: int, *, smallest: bool
+) -> str:
+    """`adds 3.1 µs (2.9 to 3.3) to half a round trip of 8 B over packet`; empty: nothing tells."""
+    for driver in _TOLD_BY:
+        of_driver = [one for one in pingpong if one.driver == driver and one.load is None]
+        times = [
+            {
+                cell.size: cell.time
+                for one in of_driver
+                if one.record == index
+                for cell in one.cells
+                if cell.time is not None
+                and cell.time.ci95 is not None
+                and not marks.is_beyond_wire(records[index], cell, one)
+            }
+            for index in (base, other)
+        ]
+        if sizes := times[0].keys() & times[1].keys():
+            size = min(sizes) if smallest else max(sizes)
+            told = f"half a round trip of {size_text(size)} over {driver}"
+            return _difference(times[0][size], times[1][size], told)
+    return ""
+
+
+def _difference(a: Summary, b: Summary, told: str) -> str:
+    assert a.ci95 is not None and b.ci95 is not None
+    low, high = b.ci95[0] - a.ci95[1], b.ci95[1] - a.ci95[0]
+    if low <= 0 <= high:
+        return f"makes no significant difference to {told}"
+    added = b.median - a.median
+    near, far = (time_text(one) for one in sorted((abs(low), abs(high))))
+    reach = f"{interval_text(near, far)}, {abs(added) / a.median:.0%}"
+    if added < 0:
+        return f"saves {time_text(-added)} ({reach}) of {told}"
+    return f"adds {time_text(added)} ({reach}) to {told}"

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One look for each driver, the same in every chart and every report.
+
+The colours are Okabe and Ito's and neighbours of theirs, darkened or lightened until each has a
+contrast of 3:1 on both the light and the dark page. More than a dozen colours cannot be told apart,
+so those that are measured by default have one each; of the others a group has a few, and an MPI one
+whatever its messages go over.
+"""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from beowire.analysis import layers
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a driver is drawn."""
+
+    colour: str
+    bound: bool = False
+    """A limit for the others (the floor, memory)."""
+    other_way: bool = False
+    """An MPI's messages over another way than ours."""
+
+    @property
+    def dashed(self) -> bool:
+        """Its line is."""
+        return self.bound or self.other_way
+
+
+_KNOWN = {
+    "beowire": Look("#d9540b"),
+    "tcp-spin": Look("#1f6fc4"),
+    "tcp": Look("#2f9bcd"),
+    "fi-tcp": Look("#8d6bd1"),
+    "udp": Look("#0b9269"),
+    "shm": Look("#bb6296"),
+    "packet": Look("#7d8590", bound=True),
+    "memcpy": Look("#a07c00", bound=True),
+}
+
+#: Of the other drivers of a group: the colours that they share. None: drivers that no group has.
+_SHADES: Mapping[str | None, tuple[str, ...]] = {
+    "memory": ("#ad7700", "#95663c"),
+    "host": ("#c63e77", "#ac81ac", "#a8588f"),
+    "sockets": ("#457fde", "#1c8c8c", "#6a81a5"),
+    "frames": ("#707070", "#8f8f8f"),
+    "lanes": ("#c24b0a", "#ab7545", "#b98251"),
+    "libfabric": ("#815ccc", "#9c7fd7", "#906fd2"),
+    "ucx": ("#458e34", "#209d9d", "#7b8424"),
+    "verbs": ("#7a5cc4", "#b0568f", "#3d8a6b"),
+    "virtual": ("#b5514a", "#9c6b3f"),
+    None: ("#b5514a", "#5d8a2d", "#9c6b3f", "#4f7fa8", "#a8588f"),
+}
+
+#: The other drivers that are known by name, in their groups.
+_MEMBERS = {
+    "memory": ("memcpy-movsb", "memcpy-nontemporal", "memcpy-bytes"),
+    "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
+    "sockets": (
+        *("tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring", "mptcp", "sctp", "tipc"),
+        *("tipc-seqpacket", "tipc-rdm"),
+    ),
+    "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
+    "lanes": (
+        *("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
+        "beowire-verbs",
+    ),
+    "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
+    "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
+    "verbs": (
+        "verbs-send",
+        "verbs-write",
+        "verbs-read",
+        "verbs-send-events",
+        "verbs-write-events",
+        "verbs-read-events",
+    ),
+    "virtual": ("pvm", "pvm-direct", "pvm-beowire"),
+}
+
+#: An MPI's colour, whichever way its messages take.
+_MPI_COLOURS = {
+    "openmpi4": "#c4464e",
+    "openmpi5": "#c256b3",
+    "mpich": "#3e7f2e",
+    "mpich4": "#7b8424",
+    "intel": "#2b6dda",
+    "mvapich": "#996900",
+}
+
+#: All but the way that is meant to be the quickest are dashed.
+_SOLID_WAY = "beowire"
+
+#: What a bound means, for legends and captions.
+BOUND_MEANING = {"packet": "floor", "memcpy": "memory"}
+
+
+def look(driver: str) -> Look:
+    """The look of a driver, known or not: it depends on the name alone."""
+    if driver in _KNOWN:
+        return _KNOWN[driver]
+    group = layers.group_of(driver)
+    if group in ("mpi", "openshmem"):
+        return _mpi_look(driver)
+    members = _MEMBERS.get(group or "", ())
+    shades = _SHADES.get(group, _SHADES[None])
+    number = members.index(driver) if driver in members else zlib.crc32(driver.encode())
+    return Look(shades[number % len(shades)], bound=group == "memory")
+
+
+def _mpi_look(driver: str) -> Look:
+    """The colour says which MPI it is."""
+    mpi, _, way = driver.partition(":")[2].partition("/")
+    colours = tuple(_MPI_COLOURS.values())
+    return Look(
+        _MPI_COLOURS.get(mpi) or colours[zlib.crc32(mpi.encode()) % len(colours)],
+        other_way=way != _SOLID_WAY,
+    )
+
+
+def rank(driver: str) -> tuple[int, int, str]:
+    """Sorts drivers as legends and tables show them: those that are measured by default, then the
+    others by group."""
+    names = list(_KNOWN)
+    if driver in _KNOWN:
+        return -1, names.index(driver), driver
+    group = layers.group_of(driver)
+    members = _MEMBERS.get(group or "", ())
+    place = members.index(driver) if driver in members else len(members)
+    if group == "mpi":  # messages before what is one-sided
+        place = len(driver.partition(":")[0])
+    return layers.place(group), place, driver
