@@ -14,7 +14,8 @@ from benchmarks.compare import Comparison, half_rtt, mean_half_rtt, missing
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, of_launches
 from beowire import isolated
-from beowire.record.lines import Record, Result
+from beowire.record.lines import Result
+from beowire.record.reader import Record
 from beowire.units import size_text, time_text
 
 SUMMARY = "half a round trip as NPtcp, sockperf, qperf, fi_pingpong, ucx_perftest and IMB find it"

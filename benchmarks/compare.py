@@ -16,7 +16,8 @@ from beowire import files, isolated
 from beowire.analysis.statistics import Estimate
 from beowire.errors import BeowireError
 from beowire.plan.call_cost import OPTION
-from beowire.record.lines import Record, Result, read_record
+from beowire.record.lines import Result
+from beowire.record.reader import Record, read_record
 from beowire.sizes import format_size
 from beowire.units import count_rate_text, rate_text, time_text
 

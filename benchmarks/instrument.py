@@ -29,7 +29,7 @@ from beowire.interrupts import Interrupts
 from beowire.places.engine import EngineError
 from beowire.places.launch.local import LocalLauncher
 from beowire.plan.patterns import DEFAULT
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.units import size_text
 
 SUMMARY = "what the engine adds to a message; precision in a third of NetPIPE's seven minutes"

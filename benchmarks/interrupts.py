@@ -22,7 +22,8 @@ from beowire.compare import run as running
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.places.launch.machines import MachinesLauncher
-from beowire.record.lines import Result, read_record
+from beowire.record.lines import Result
+from beowire.record.reader import read_record
 from beowire.units import rate_text, time_text
 
 SUMMARY = "interrupts of a network card for a round trip of 8 B, and TCP on the same card"

@@ -12,7 +12,7 @@ from benchmarks import compare
 from benchmarks.compare import Comparison
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, of_launches
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.units import rate_text, size_text
 
 SUMMARY = "64 KiB to 4 MiB streaming at 1 Gbit/s with 1 and 5 % frame loss, against no loss"

@@ -13,7 +13,7 @@ from benchmarks.compare import Comparison
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, of_launches
 from beowire.errors import BeowireError
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.units import rate_text, size_text, time_text
 
 SUMMARY = "8 B, 64 KiB and 4 MiB between processes of one host, against Intel MPI's shared memory"

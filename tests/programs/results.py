@@ -12,8 +12,8 @@ from typing import Any
 
 from beowire import files
 from beowire.analysis.statistics import order_interval
-from beowire.conduct.others import BUSY_SHARE
 from beowire.errors import BeowireError
+from beowire.record.lines import BUSY_SHARE
 from beowire.units import significant
 
 from . import compare

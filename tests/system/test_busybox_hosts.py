@@ -12,7 +12,7 @@ import pytest
 
 from beowire import paths
 from beowire.places.lab.options import LabOptions
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import assert_refused
 from system.test_ssh import HELLO, HOSTS, Hosts, cache_of, contents, copies, running
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from beowire import isolated
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from unit.evaluator import fake_engine
 
 PATIENCE_S = 100

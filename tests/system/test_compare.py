@@ -15,7 +15,7 @@ import pytest
 
 from beowire import isolated
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from system.time_enough import compare_in_time
 from unit.evaluator import fake_engine
 

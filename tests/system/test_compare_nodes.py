@@ -19,7 +19,7 @@ from beowire.places.lab.options import LabOptions
 from beowire.places.launch.lab import LabLauncher
 from beowire.places.launch.local import LocalLauncher
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from system.conftest import RunBeowire, assert_refused
 
 #: So much slower than any node of a lab that nothing else can be meant.

@@ -19,7 +19,7 @@ import pytest
 
 from beowire.places.lab import processes
 from beowire.places.lab.state import LabFiles, LabState
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import PATIENCE_S, ROOT, processes_of, wait_until
 from system.mpi_jobs import OPEN_MPI
 

@@ -18,7 +18,7 @@ from beowire.places.launch.lab import LabLauncher
 from beowire.places.launch.local import LocalLauncher
 from beowire.places.mpi import in_lab as mpirun
 from beowire.places.mpi import installation, launch
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import ROOT, processes_of, wait_until
 from system.mpi_jobs import OPEN_MPI
 

@@ -18,7 +18,7 @@ from beowire.places.lab.machines.cards import CARDS
 from beowire.places.lab.options import read_lab_options
 from beowire.places.launch.lab import LabLauncher
 from beowire.places.launch.machines import MachinesLauncher
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.show import terminal
 from system.conftest import (
     PATIENCE_S,

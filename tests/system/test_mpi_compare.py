@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import RunBeowire
 from system.mpi_jobs import OPEN_MPI
 from system.time_enough import compare_in_time

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from beowire.places.lab.options import LabOptions
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import ROOT
 from system.test_ssh import Hosts, running
 

@@ -13,7 +13,7 @@ from beowire import paths
 from beowire.conduct import own_drivers
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import ROOT
 
 EXAMPLE = ROOT / "examples" / "driver.c"

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import ROOT, RunBeowire, wait_until
 from system.pvm_machines import NEEDS_PVM
 

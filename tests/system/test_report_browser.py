@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from beowire.show.html import write_report
 from beowire.units import time_text
 from system.browser import VARIABLE, Browser, BrowserError, find_browser

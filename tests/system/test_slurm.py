@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import ROOT, assert_refused, processes_of, wait_until
 from system.slurm_nodes import Slurm, running
 

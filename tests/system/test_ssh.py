@@ -20,7 +20,7 @@ from beowire.apps.record import read_apps_record
 from beowire.places.lab import cluster
 from beowire.places.lab.options import LabOptions
 from beowire.places.lab.state import LabState
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from system.conftest import ROOT, assert_refused, processes_of, wait_until
 from system.mpi_jobs import OPEN_MPI
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from system.conftest import RunBeowire
 from system.time_enough import compare_in_time
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 
 #: How many times the time the tries have.
 _TIMES = (1, 8, 30)

@@ -21,11 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from beowire.analysis.curves import Cell, Curve, all_sizes
-from beowire.conduct.load import described
+from beowire.analysis.curves import BASELINE, FLOOR, Cell, Curve, all_sizes
+from beowire.plan.load import described
 from beowire.plan.patterns import Pattern
 from beowire.record.lines import DriverInfo, Summary
-from beowire.show.html.summary import BASELINE, FLOOR
 from beowire.units import rate_text, significant, size_text, time_text
 
 REMEDY = "use a longer --time, or fewer sizes or drivers"

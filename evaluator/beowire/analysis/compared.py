@@ -4,11 +4,11 @@ figure of each and how many times the first record's it is. Pure."""
 
 from collections.abc import Callable, Sequence
 
-from beowire.analysis.curves import Curve, all_sizes, curves, record_labels, telling_sizes
+from beowire.analysis.curves import Curve, all_sizes, curves, ratio, record_labels, telling_sizes
 from beowire.analysis.sheets import Sheet
 from beowire.plan.patterns import PATTERNS, Pattern
-from beowire.record.lines import Record, Summary
-from beowire.show.html.summary import ratio
+from beowire.record.lines import Summary
+from beowire.record.reader import Record
 from beowire.units import rate_text, significant, size_text, time_text
 
 _NOTES = (

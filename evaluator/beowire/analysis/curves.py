@@ -13,14 +13,20 @@ from functools import cached_property
 from statistics import median
 from typing import Literal
 
+from beowire.analysis import layers
 from beowire.plan.patterns import PATTERNS, Pattern
 from beowire.record.histogram import bucket_index, bucket_width
-from beowire.record.lines import CpuCost, Record, Result, Summary
-from beowire.show import palette
+from beowire.record.lines import CpuCost, Result, Summary
+from beowire.record.reader import Record
 from beowire.visible import visible
 
 #: An interval that reaches farther than this from its median is wide: a reader is told so.
 WIDE = 0.05
+
+
+#: What latencies and rates are compared with: what applications have today, and the floor.
+BASELINE = "tcp-spin"
+FLOOR = "packet"
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ def curves(records: Sequence[Record], pattern: str) -> list[Curve]:
             label = f"{curve.name} · {labels[index]}" if labels[index] else curve.name
             found.append(replace(curve, label=label))
     return sorted(
-        found, key=lambda curve: (palette.rank(curve.driver), curve.record, curve.load or "")
+        found, key=lambda curve: (layers.rank(curve.driver), curve.record, curve.load or "")
     )
 
 
@@ -286,3 +292,31 @@ def median_or_none(values: Sequence[float | None]) -> float | None:
     """The median of values that are all known."""
     known = [value for value in values if value is not None]
     return median(known) if len(known) == len(values) else None
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A quotient of two medians, and how far their intervals let it reach."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def ratio(cell: Summary, base: Summary) -> Ratio:
+    """`cell` / `base`. The reach takes both intervals at their worst, so it is at least 95 %."""
+    low = high = None
+    if cell.ci95 and base.ci95 and min(*cell.ci95, *base.ci95) > 0:
+        low, high = cell.ci95[0] / base.ci95[1], cell.ci95[1] / base.ci95[0]
+    return Ratio(cell.median / base.median, low, high)
+
+
+def under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
+    """The curves under the titles of their groups; all under none where they are few."""
+    names = [curve.driver for curve in pingpong]
+    if len(set(names)) <= layers.FEW:
+        return [("", list(pingpong))]
+    return [
+        (group.title, [curve for curve in pingpong if curve.driver in group.drivers])
+        for group in layers.grouped(names)
+    ]

@@ -13,10 +13,9 @@ from enum import Enum, auto
 from itertools import groupby
 
 from beowire.analysis import advice, marks, verdict
-from beowire.analysis.curves import Curve
+from beowire.analysis.curves import BASELINE, Curve, ratio
 from beowire.plan.patterns import Pattern
-from beowire.record.lines import Record
-from beowire.show.html.summary import BASELINE, ratio
+from beowire.record.reader import Record
 from beowire.units import significant, size_text
 
 SUBJECT = "beowire"

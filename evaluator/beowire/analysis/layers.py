@@ -8,7 +8,6 @@ A driver of which nothing is known here (somebody's own) is in the last group, a
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from beowire.places.mpi.installation import KINDS
 from beowire.plan import selection
 
 #: Up to so many drivers are shown as they come: in one list, all in each chart.
@@ -17,6 +16,9 @@ FEW = 12
 #: So many curves can be told apart in a chart, about.
 _READABLE = 10
 _FEW_WAYS = 4
+
+#: The first of them that is there is shown.
+_MPIS = ("openmpi4", "openmpi5", "mpich", "intel")
 
 #: The groups of selection.py from the memory up, and what people call them.
 TITLES = {
@@ -33,6 +35,31 @@ TITLES = {
     "openshmem": "OpenSHMEM",
 }
 _OTHERS = "Others"
+
+#: The drivers that are measured by default, and come first.
+_FIRST = ("beowire", "tcp-spin", "tcp", "fi-tcp", "udp", "shm", "packet", "memcpy")
+
+#: The other drivers that are known by name, in their groups.
+MEMBERS = {
+    "memory": ("memcpy-movsb", "memcpy-nontemporal", "memcpy-bytes"),
+    "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
+    "sockets": (
+        *("tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring", "mptcp", "sctp", "tipc"),
+        *("tipc-seqpacket", "tipc-rdm"),
+    ),
+    "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
+    "lanes": (
+        *("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
+        "beowire-verbs",
+    ),
+    "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
+    "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
+    "verbs": (
+        *("verbs-send", "verbs-write", "verbs-read"),
+        *("verbs-send-events", "verbs-write-events", "verbs-read-events"),
+    ),
+    "virtual": ("pvm", "pvm-direct", "pvm-beowire"),
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +79,19 @@ def group_of(driver: str) -> str | None:
 def place(group: str | None) -> int:
     """Where the group comes, from 0."""
     return list(TITLES).index(group) if group in TITLES else len(TITLES)
+
+
+def rank(driver: str) -> tuple[int, int, str]:
+    """Sorts drivers as legends and tables show them: those that are measured by default, then the
+    others by group."""
+    if driver in _FIRST:
+        return -1, _FIRST.index(driver), driver
+    group = group_of(driver)
+    members = MEMBERS.get(group or "", ())
+    member = members.index(driver) if driver in members else len(members)
+    if group == "mpi":  # messages before what is one-sided
+        member = len(driver.partition(":")[0])
+    return place(group), member, driver
 
 
 def grouped(drivers: Iterable[str]) -> list[Group]:
@@ -98,10 +138,10 @@ def below(driver: str) -> str | None:
 
 def _one_mpi(names: Sequence[str]) -> list[str]:
     """The messages of one MPI, over a few of its ways: of the first that has most."""
-    by_mpi = {
-        mpi: [name for name in names if name.startswith(f"mpi:{mpi}/")][:_FEW_WAYS] for mpi in KINDS
-    }
-    return max(by_mpi.values(), key=len, default=[])
+    by_mpi = [
+        [name for name in names if name.startswith(f"mpi:{mpi}/")][:_FEW_WAYS] for mpi in _MPIS
+    ]
+    return max(by_mpi, key=len)
 
 
 _BELOW = {

@@ -3,14 +3,15 @@
 messages were lost, that a figure is beyond the wire, that others used the processors meanwhile.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from beowire.analysis import wire
 from beowire.analysis.curves import Cell, Curve, all_sizes
-from beowire.conduct.others import BUSY_SHARE
-from beowire.record.lines import End, NodeEnd, Record
+from beowire.record.lines import BUSY_SHARE, End, NodeEnd
 from beowire.record.parts import Link
+from beowire.record.reader import Record
 from beowire.units import significant, size_text
 
 #: Of the time of a run: if others used much of the processors (others.py) for so long, it is called
@@ -175,3 +176,40 @@ def _load(end: NodeEnd) -> float | None:
 def _cpus(end: NodeEnd) -> int | None:
     value = end.environment.get("cpus_online")
     return value if isinstance(value, int) and value > 0 else None
+
+
+def schedule_text(record: Record) -> str:
+    """Which sizes of the schedule were left out for want of time; empty if none were."""
+    whole, seconds = (record.meta.options.get(f"schedule_{name}") for name in ("sizes", "s"))
+    sizes = record.meta.options.get("sizes")
+    if not isinstance(whole, int) or not isinstance(seconds, int | float):
+        return ""
+    if not isinstance(sizes, list) or len(sizes) >= whole:
+        return ""
+    return (
+        f"{len(sizes)} of the {whole} sizes of the schedule were measured, because the time was"
+        f" short: --time {math.ceil(seconds)} measures all."
+    )
+
+
+def walk_text(found: Sequence[Curve]) -> str:
+    """How much memory messages walked through that were to be cold; empty where they were not."""
+    walks = [
+        (one.walk_bytes, one.cache_bytes or 0)
+        for curve in found
+        for cell in curve.cells
+        for one in cell.launches
+        if one.walk_bytes
+    ]
+    if not walks:
+        return ""
+    least, cache = min(walks)
+    text = f"Messages walked through {size_text(least)} of memory at each end"
+    if not cache:
+        return f"{text}; the kernel does not say how large the last-level cache is."
+    if least >= 2 * cache:
+        return f"{text}, twice the last-level cache ({size_text(cache)}) or more."
+    return (
+        f"{text}: less than twice the last-level cache ({size_text(cache)}), because memory was"
+        " short, so part of it may have been in the cache."
+    )

@@ -6,7 +6,8 @@ report both show these, and neither knows whose they are.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from beowire.record.lines import Level, PairFigures, Record, Result, Summary
+from beowire.record.lines import Level, PairFigures, Result, Summary
+from beowire.record.reader import Record
 from beowire.units import count_rate_text, rate_text, size_text, time_text
 
 #: A matrix of more nodes fits no page; its slow links are named all the same.

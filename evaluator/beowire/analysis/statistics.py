@@ -27,12 +27,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from beowire.plan.plan import MINIMUM_ROUNDS
 from beowire.record.histogram import Histogram, bucket_index, bucket_width
 
 CONFIDENCE = 0.95
-
-#: Rounds below which no cell is called precise.
-MINIMUM_ROUNDS = 20
 
 #: Half width of the interval, relative to the value, at which a cell is precise.
 PRECISE_MEDIAN = 0.01

@@ -7,16 +7,15 @@ measured nor read.
 """
 
 from collections.abc import Sequence
-from html import escape
 from itertools import combinations
 
 from beowire.analysis import advice, marks
 from beowire.analysis.curves import Curve, record_labels
-from beowire.analysis.finding import COSTLY, Finding, State
-from beowire.doctor.show import lines_of
+from beowire.analysis.finding import COSTLY
 from beowire.plan.patterns import Pattern
-from beowire.record.lines import Record, Summary
+from beowire.record.lines import Summary
 from beowire.record.parts import Found, Link
+from beowire.record.reader import Record
 from beowire.units import interval_text, size_text, time_text
 
 #: What a difference between two links is told by, the nearest to the wire first.
@@ -41,36 +40,6 @@ def left_out(record: Record, found: Sequence[Curve]) -> str:
     """Which sizes these are not, and why; empty: they are all."""
     able = advice.able(record.meta.drivers)
     return marks.beyond_text(record, [one for one in found if one.driver in able])
-
-
-def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
-    """What costs time, and what one link costs beside another, as HTML."""
-    said: list[str] = []
-    for record, label in zip(records, record_labels(records), strict=True):
-        prefix = f"<b>{escape(label)}</b>: " if label else ""
-        said += [prefix + _cost_text(record, one) for one in costly(record)]
-    return said + [f"{escape(text)}." for text in links(records, pingpong)]
-
-
-def _cost_text(record: Record, one: Found) -> str:
-    at = f" at {escape(place)}" if (place := where(record, one)) else ""
-    said = f"<b>{escape(one.check)}</b>{at}: {escape(one.text)}"
-    said += f". {escape(one.costs[0].upper() + one.costs[1:])}" if one.costs else ""
-    return f"{said}." if not one.do else f"{said}: <code>{escape(one.do)}</code>"
-
-
-def costs_text(record: Record, width: int) -> str:
-    """What of the nodes costs time, as `beowire doctor` shows it; empty: nothing that was found."""
-    lines = []
-    for one in costly(record):
-        at = f" at {place}" if (place := where(record, one)) else ""
-        finding = Finding(one.check + at, State(one.state), one.text, one.costs, one.do)
-        lines += lines_of([finding], width)
-    return (
-        "\n".join(["Settings of the nodes that cost time, and what to type", *lines])
-        if lines
-        else ""
-    )
 
 
 def costly(record: Record) -> list[Found]:

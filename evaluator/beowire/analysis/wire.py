@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.units import bit_rate_text, rate_text
 
 #: The shortest frame with what surrounds it: preamble, header, check sequence, gap.

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from beowire.apps.record import IDLE
-from beowire.conduct.load import Load
 from beowire.errors import BeowireError
+from beowire.plan.load import Load
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from beowire.apps.record import (
     Profile,
     read_apps_record,
 )
-from beowire.conduct.load import Background, Load
+from beowire.conduct.load import Background
 from beowire.conduct.others import Others
 from beowire.conduct.survey import survey
 from beowire.errors import BeowireError
@@ -41,8 +41,10 @@ from beowire.places.mpi import ways
 from beowire.places.mpi.installation import Installation
 from beowire.places.mpi.places import Place
 from beowire.places.mpi.ways import Way
-from beowire.record.lines import End, NodeEnd, RecordWriter
+from beowire.plan.load import Load
+from beowire.record.lines import End, NodeEnd
 from beowire.record.parts import Link, RecordLine
+from beowire.record.writer import RecordWriter
 from beowire.show.display import Display
 
 #: Hogs end by themselves so long after everything should be over.

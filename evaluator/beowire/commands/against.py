@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 
 from beowire.compare.run import BUFFER_DRIVER, Request
-from beowire.conduct.load import parse_load
 from beowire.diff.sequential import Sequential
 from beowire.diff.show import as_json, render
 from beowire.diff.sides import Side, differences, read_side
 from beowire.diff.verdict import DEFAULT_THRESHOLD
 from beowire.errors import BeowireError
+from beowire.plan.load import parse_load
 from beowire.plan.patterns import parse_patterns
 from beowire.record.text import made_sense_of
 

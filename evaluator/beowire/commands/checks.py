@@ -16,7 +16,7 @@ from beowire.commands.sinks import write_file
 from beowire.diff import rules as rules_of_file
 from beowire.diff.rules import Rule
 from beowire.errors import BeowireError
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.show import prometheus
 
 RulesOption = Annotated[

@@ -45,7 +45,6 @@ from beowire.commands.options import (
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.compare.run import Outcome, Request, run
-from beowire.conduct.load import parse_loads
 from beowire.conduct.own_commands import parse_commands
 from beowire.conduct.own_drivers import own_drivers
 from beowire.errors import BeowireError
@@ -57,8 +56,9 @@ from beowire.places.launch.slurm import SlurmLauncher, is_another_task, is_step
 from beowire.places.launch.ssh import SshLauncher
 from beowire.places.mpi.launcher import MpirunLauncher
 from beowire.plan import call_cost
+from beowire.plan.load import parse_loads
 from beowire.plan.patterns import DEFAULT, PATTERNS, parse_patterns
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.show import columns, terminal
 from beowire.show.html import write_report
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes

@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from beowire.conduct.load import KINDS, Background, Load, Meter, parse_load
+from beowire.conduct.load import Background, Meter
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.places.launch.local import LocalLauncher
+from beowire.plan.load import KINDS, Load, parse_load
 from beowire.units import rate_text, significant
 
 _LONGEST_S = 7 * 24 * 3600.0

@@ -38,7 +38,7 @@ from beowire.places.launch.local import LocalLauncher
 from beowire.places.launch.machines import lab_launcher
 from beowire.places.launch.ssh import SshLauncher
 from beowire.plan.plan import LEAST_CELL_S
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.show import columns
 from beowire.show.html import write_report
 from beowire.sizes import parse_size

@@ -12,16 +12,7 @@ import typer
 
 from beowire import paths
 from beowire.errors import BeowireError
-
-#: What tasks that are spawned get from whoever spawns them, wherever it is set, besides what names
-#: the library.
-EXPORTED = (
-    "BEOWIRE_PVM",
-    "BEOWIRE_INTERFACE",
-    "BEOWIRE_LANES",
-    "BEOWIRE_CONFIG",
-    "BEOWIRE_SETTINGS",
-)
+from beowire.setup.pieces import PVM_EXPORTED
 
 #: Directories for the loader; those of the file that comes first by name are searched first.
 _LOADER_FILE = "/etc/ld.so.conf.d/00-beowire-pvm.conf"
@@ -41,7 +32,7 @@ def variables(library: Path, before: Mapping[str, str], *, by_path: bool = False
     first = str(library.parent / "drop-in") if by_path else str(library)
     exported = [one for one in before.get("PVM_EXPORT", "").split(":") if one]
     value = [first, *(one for one in loaded if one not in ("", first))]
-    export = [*exported, *(one for one in (name, *EXPORTED) if one not in exported)]
+    export = [*exported, *(one for one in (name, *PVM_EXPORTED) if one not in exported)]
     return {name: ":".join(value), "PVM_EXPORT": ":".join(export)}
 
 

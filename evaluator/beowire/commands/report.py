@@ -30,7 +30,7 @@ from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
 from beowire.plan.patterns import DEFAULT
 from beowire.plan.selection import group_of
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.record.text import made_sense_of
 from beowire.show import columns, terminal
 from beowire.show.html import write_report
@@ -187,6 +187,6 @@ def _report_apps(
     path = output if output is not None else paths[0].parent / "report.html"
     if output is not None or not text:
         write_apps_report(record, path, named=output is not None)
-    sinks.write_csv(columns.comma_separated_launches(record), csv, paths)
+    sinks.write_csv(columns.comma_separated_launches(record.launches), csv, paths)
     if not text and not sinks.takes_output(csv, netpipe_columns=False) and not _prints(output):
         typer.echo(path)

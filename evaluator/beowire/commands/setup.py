@@ -34,6 +34,7 @@ from beowire.setup.pieces import (
     pieces,
 )
 from beowire.setup.plan import Plan, plan
+from beowire.show.findings import lines_of
 
 _GROUP = re.compile(r"[a-z_][\w-]{0,31}", re.ASCII)
 
@@ -233,5 +234,5 @@ def _check(
         with closing(Visits(launcher, found, interrupts)) as visits:
             pairs = visits.pairs()
     findings: list[Finding] = judge(pairs, found)
-    print("\n".join(["between the hosts", *show.lines_of(findings, show.width_here())]))
+    print("\n".join(["between the hosts", *lines_of(findings, show.width_here())]))
     return any(finding.state is State.BAD for finding in findings)

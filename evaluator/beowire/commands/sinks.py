@@ -10,7 +10,7 @@ import typer
 
 from beowire import files
 from beowire.errors import BeowireError
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.show import columns
 from beowire.visible import unguarded
 

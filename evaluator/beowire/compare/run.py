@@ -11,7 +11,7 @@ from pathlib import Path
 
 from beowire import __version__, files
 from beowire.conduct import How, Loading, own_commands
-from beowire.conduct.load import Backgrounds, Load
+from beowire.conduct.load import Backgrounds
 from beowire.conduct.measure import Measurement, Progress
 from beowire.conduct.others import Others
 from beowire.conduct.own_commands import OwnCommand
@@ -23,19 +23,11 @@ from beowire.mpi import drivers as mpi_drivers
 from beowire.places.launch.base import Launcher
 from beowire.plan import plan as planning
 from beowire.plan import selection
+from beowire.plan.load import Load
 from beowire.plan.patterns import check_nodes
-from beowire.record.lines import (
-    DriverInfo,
-    End,
-    Line,
-    Meta,
-    ProbeInfo,
-    RecordWriter,
-    Result,
-    Skipped,
-    Wire,
-)
+from beowire.record.lines import DriverInfo, End, Line, Meta, ProbeInfo, Result, Skipped, Wire
 from beowire.record.parts import Found, Link
+from beowire.record.writer import RecordWriter
 from beowire.show.display import Display
 
 #: When a round is cut short: later where frames are lost, for then senders wait long.

@@ -23,7 +23,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.places.launch.base import Launcher
 from beowire.plan.plan import LEAST_CELL_S
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 
 #: Sizes, in bytes, at which the competitors meet.
 BURST_SIZES = [2 << 10, 3 << 10, 4 << 10, 6 << 10, 8 << 10, 12 << 10]

@@ -12,6 +12,7 @@ from beowire.analysis.summaries import interval, time_summary
 from beowire.conduct import conductor_of
 from beowire.conduct.session import Counts, Round, RoundShape
 from beowire.plan.patterns import PATTERNS, Pattern
+from beowire.plan.plan import MINIMUM_ROUNDS
 from beowire.record.histogram import Histogram
 from beowire.record.lines import CpuCost, ProbeInfo, Result
 
@@ -65,7 +66,7 @@ class Cell:
     kept_rounds: int = 0
     """As many of its rounds are in the record for the case that the run is killed."""
     _pooled: Histogram = field(default_factory=Histogram)
-    _next_check: int = statistics.MINIMUM_ROUNDS
+    _next_check: int = MINIMUM_ROUNDS
 
     @property
     def kind(self) -> Pattern:

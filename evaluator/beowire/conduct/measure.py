@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 
 from beowire.conduct import Conductor, How, Stage, Turn, conductor_of
 from beowire.conduct.cell import Cell, StoppedBy
-from beowire.conduct.session import Round, RoundShape, Session
+from beowire.conduct.session import Round, RoundShape, Session, session_of
 from beowire.conduct.survey import Survey
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.mpi.session import session_of
 from beowire.places.engine import EngineError
 from beowire.places.launch.base import Launcher, one_machine
 from beowire.plan import plan as planning

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from beowire.conduct import interrupt_time
+from beowire.record.lines import BUSY_SHARE
 
 #: Of the kernel's columns: user, nice, system, and what a hypervisor gave to others.
 _COLUMNS = (0, 1, 2, 7)
@@ -29,9 +30,6 @@ _TIMES = slice(11, 15)
 #: The kernel's own threads have this parent.
 _KERNEL = 2
 
-
-#: The share of a machine's processors from which on others are felt.
-BUSY_SHARE = 0.1
 
 #: Looks are at least so far apart, and so much has to be left for one at the end. What the kernel
 #: says of processes and of processors does not agree to the tick, nor is all of it read at the same

@@ -109,6 +109,22 @@ class Round:
         return max(rest_ns, 0.0) / (self.count - batch)
 
 
+#: What makes the session of a family of drivers (`mpi` of `mpi:mpich/tcp`), if not Session: who
+#: has one enters it.
+SESSIONS: dict[str, "type[Session]"] = {}
+
+
+def session_of(
+    info: DriverInfo,
+    launcher: Launcher,
+    interrupts: Interrupts,
+    offsets: tuple[int, int] = (0, 0),
+) -> "Session":
+    """The session of a driver, whichever it is. `offsets`: as Session has them."""
+    kind = SESSIONS.get(info.name.partition(":")[0], Session)
+    return kind(info, launcher, interrupts, offsets)
+
+
 class Session:
     """A driver with its engines. `end()` must be called after `start()`, whatever happened."""
 

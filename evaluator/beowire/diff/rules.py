@@ -28,7 +28,8 @@ from beowire.analysis import marks
 from beowire.analysis.curves import Cell, Curve, curves
 from beowire.errors import BeowireError
 from beowire.plan.patterns import DEFAULT, PATTERNS
-from beowire.record.lines import Record, Summary
+from beowire.record.lines import Summary
+from beowire.record.reader import Record
 from beowire.sizes import parse_size
 from beowire.units import rate_text, significant, size_text, time_text
 from beowire.visible import LINES, visible

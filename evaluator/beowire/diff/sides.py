@@ -14,7 +14,8 @@ from pathlib import Path
 from beowire.apps.record import is_apps_record
 from beowire.errors import BeowireError
 from beowire.record.launches import LaunchFigures
-from beowire.record.lines import Record, Result, Skipped, read_record
+from beowire.record.lines import Result, Skipped
+from beowire.record.reader import Record, read_record
 from beowire.units import size_text
 
 FILE = "record.jsonl"

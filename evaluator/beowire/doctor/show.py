@@ -2,65 +2,20 @@
 """What `beowire doctor` found, for people and for programs."""
 
 import shutil
-import textwrap
 from collections.abc import Sequence
 
 from beowire.analysis.finding import Finding, State, ordered
 from beowire.doctor.look import Diagnosis
 from beowire.doctor.pairs import Pair
+from beowire.show.findings import lines_of, wrapped
 
 #: Where there is no terminal to be as wide as; and what is no terminal's width.
 _WIDTH, _NARROWEST = 100, 40
-
-_MARKS = {
-    State.BAD: "BAD    ",
-    State.WORSE: "slower ",
-    State.NOTE: "note   ",
-    State.UNKNOWN: "unknown",
-    State.OK: "ok     ",
-}
 
 
 def width_here() -> int:
     """How wide lines may be: as the terminal, or as COLUMNS says."""
     return max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST)
-
-
-def lines_of(findings: Sequence[Finding], width: int) -> list[str]:
-    """A line of what is so, then what it costs, then what to type. No command is broken: they are
-    there to be copied."""
-    lines = []
-    for one in findings:
-        head = f"{_MARKS[one.state]}  {one.check}: {one.text}"
-        lines += _wrapped(head, width, "  ", " " * 11)
-        lines += _wrapped(one.costs, width, " " * 11, " " * 11)
-        lines += [f"             {line}" for line in _typed(one.do, width - 13)]
-    return lines
-
-
-def _typed(text: str, width: int) -> list[str]:
-    """What to type. Where that is wider, each of several commands has a line, and the remark about
-    them another: whatever is shown can be copied, and typed as it is."""
-    if len(text) <= width:
-        return [text] if text else []
-    if text.startswith("# "):
-        return _wrapped(text, max(width, 20), "", "# ")
-    commands, mark, remark = text.partition("   # ")
-    whole = any(sign in commands for sign in "'\"") or "; do " in commands
-    lines = [commands] if whole else commands.split("; ")
-    return lines + (_wrapped(f"# {remark}", max(width, 20), "", "# ") if mark else [])
-
-
-def _wrapped(text: str, width: int, first: str, further: str) -> list[str]:
-    """Lines that end between words, with what stands before the first and the others."""
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=further,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def render(diagnoses: Sequence[Diagnosis], between: Sequence[Finding], width: int) -> list[str]:
@@ -71,7 +26,7 @@ def render(diagnoses: Sequence[Diagnosis], between: Sequence[Finding], width: in
     lines = [
         line
         for title, hosts in titles.items()
-        for line in _wrapped(f"{', '.join(hosts)}: {title}", width, "", "  ")
+        for line in wrapped(f"{', '.join(hosts)}: {title}", width, "", "  ")
     ]
     if len(diagnoses) > 1:
         lines += ["", "on all hosts, unless some are named"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from beowire import files
 from beowire.analysis.layer_tax import Layer, chain, taxes
 from beowire.compare.run import Request, run
-from beowire.conduct.session import Round, RoundShape, Session
+from beowire.conduct.session import Round, RoundShape, Session, session_of
 from beowire.conduct.survey import Survey, survey
 from beowire.errors import BeowireError
 from beowire.explain import perf
@@ -20,20 +20,13 @@ from beowire.explain.split import Split, split
 from beowire.explain.timeline import TimeLine, read_trace, time_line
 from beowire.interrupts import Interrupts
 from beowire.mpi import drivers as mpi_drivers
-from beowire.mpi.session import session_of
 from beowire.places.engine import EngineError
 from beowire.places.launch.base import Launcher
 from beowire.plan.patterns import DEFAULT
 from beowire.plan.selection import choose_drivers
-from beowire.record.lines import (
-    DriverInfo,
-    Explained,
-    Line,
-    Record,
-    RecordWriter,
-    Result,
-    read_record,
-)
+from beowire.record.lines import DriverInfo, Explained, Line, Result
+from beowire.record.reader import Record, read_record
+from beowire.record.writer import RecordWriter
 
 #: How long messages go back and forth under perf.
 _PROFILED_NS = 2.5e9

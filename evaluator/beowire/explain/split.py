@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from beowire.explain import symbols
 from beowire.explain.perf import Sample
+from beowire.record.lines import PARTS
 
 #: How far samples may be from the time that has passed, and parts from the half round trip.
 TOLERANCE = 0.10
@@ -30,7 +31,7 @@ class Split:
     half_ns: float
     """It took so long while samples were taken."""
     parts: Mapping[str, float]
-    """ns that are seen at work, by part (symbols.PARTS), without `waiting`."""
+    """ns that are seen at work, by part (PARTS), without `waiting`."""
     spins: bool
     """Own code, and looks for messages, are not among the parts."""
     seen: float
@@ -78,7 +79,7 @@ def split(
     program looks for messages all the time; `idle_ns`: how long the CPUs were idle, together, by
     the kernel's account: of a processor that is halted samples come late, or not at all, in a
     virtual machine. None: the samples have to say that, too."""
-    parts = dict.fromkeys((name for name in symbols.PARTS if name != "waiting"), 0.0)
+    parts = dict.fromkeys((name for name in PARTS if name != "waiting"), 0.0)
     seen = others = idle = 0.0
     count = 0
     for sample in samples:
@@ -107,7 +108,7 @@ def split(
 
 
 def _part(sample: Sample, pids: Collection[int], spins: bool) -> str:
-    """One of symbols.PARTS, `others` or, of a program that spins, `looking`."""
+    """One of PARTS, `others` or, of a program that spins, `looking`."""
     part = symbols.part_of(sample.kernel, sample.user)
     if sample.comm.startswith(_OF_THE_MACHINE) or symbols.is_serving(sample.kernel):
         return part

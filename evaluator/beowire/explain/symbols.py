@@ -11,20 +11,6 @@ from collections.abc import Mapping, Sequence
 from fnmatch import translate
 from functools import lru_cache
 
-#: What there is, in the order in which a message meets it.
-PARTS = (
-    "own code",
-    "system call",
-    "copy",
-    "protocol",
-    "driver",
-    "interrupt",
-    "softirq",
-    "wake-up",
-    "other kernel",
-    "waiting",
-)
-
 #: Functions of the kernel by part, as shell patterns. The first part that has a function takes it.
 FUNCTIONS: Mapping[str, Sequence[str]] = {
     "waiting": (

@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from beowire.conduct.session import Session
+from beowire.conduct.session import SESSIONS, Session
 from beowire.conduct.survey import greet
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -23,6 +23,7 @@ from beowire.places.launch.ssh import SshLauncher
 from beowire.places.launch.steps import StepLauncher
 from beowire.places.mpi.job import LAST_WORDS_S, Job, rank_in
 from beowire.places.mpi.places import place_of
+from beowire.plan.plan import TWO_ENDS
 from beowire.record.lines import DriverInfo
 
 #: How long a launcher may take to start two ranks.
@@ -39,17 +40,6 @@ _MOMENT_S = 0.3
 
 #: How long it may take to end when its ranks have.
 _END_S = 2.0
-
-
-def session_of(
-    info: DriverInfo,
-    launcher: Launcher,
-    interrupts: Interrupts,
-    offsets: tuple[int, int] = (0, 0),
-) -> Session:
-    """The session of a driver, whichever it is. `offsets`: as Session has them."""
-    kind = MpiSession if drivers.is_one(info.name) else Session
-    return kind(info, launcher, interrupts, offsets)
 
 
 class MpiSession(Session):
@@ -177,3 +167,9 @@ class MpiSession(Session):
             rank = rank_in(said, [end.reach for end in ends])
             node = node if rank is None else ends[rank].name
         return EngineError(node, f"{error}: {said}", code=error.code)
+
+
+SESSIONS.update(dict.fromkeys(drivers.FAMILIES, MpiSession))
+TWO_ENDS.update(
+    dict.fromkeys(drivers.FAMILIES, "an MPI's launcher starts its ranks, two for one session")
+)

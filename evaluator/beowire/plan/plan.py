@@ -10,8 +10,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from beowire.analysis.statistics import MINIMUM_ROUNDS
-from beowire.mpi import drivers as mpi_drivers
 from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import DriverInfo, Skipped
 from beowire.sizes import schedule
@@ -38,8 +36,15 @@ _CLOCK_READINGS = 20
 #: Share of a cell's time that is planned for its rounds; the rest is warm-up and asking.
 _ROUNDS_SHARE = 0.8
 
+#: Rounds below which no cell is called precise.
+MINIMUM_ROUNDS = 20
+
 #: Rounds that are planned for a cell: more than the least, for some are held up.
 _PLANNED_ROUNDS = 2 * MINIMUM_ROUNDS
+
+#: Families of drivers (`mpi` of `mpi:mpich/tcp`) whose sessions have two ends only, and why: who
+#: has one enters it.
+TWO_ENDS: dict[str, str] = {}
 
 #: The number of messages of a round changes at most by this factor from round to round.
 _LARGEST_STEP = 4
@@ -186,6 +191,7 @@ def _cannot(driver: DriverInfo, pattern: str, size: int) -> str:
         return f"its largest message has {driver.max_size} bytes"
     if size < PATTERNS[pattern].min_size:
         return f"{pattern} needs messages of {PATTERNS[pattern].min_size} bytes or more"
-    if PATTERNS[pattern].many and mpi_drivers.is_one(driver.name):
-        return "an MPI's launcher starts its ranks, two for one session"
+    family = driver.name.partition(":")[0]
+    if PATTERNS[pattern].many and family in TWO_ENDS:
+        return TWO_ENDS[family]
     return PATTERNS[pattern].obstacle(driver)

@@ -13,10 +13,9 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median, median_low
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from beowire.record.lines import Result
+from beowire.record.lines import Result
 
 #: Launches of a cell that are kept one by one.
 WHOLE = 20
@@ -43,7 +42,7 @@ class LaunchFigures(NamedTuple):
     """Of its time."""
 
 
-def figures_of(result: "Result") -> LaunchFigures:
+def figures_of(result: Result) -> LaunchFigures:
     """Those of a result of one launch."""
     time = result.time()
     quantity = time or result.rate_bytes_per_s
@@ -65,7 +64,7 @@ class CellLaunches:
         self._pool: dict[int, int] = {}
         self._folded: _Folded | None = None
 
-    def add(self, result: "Result") -> None:
+    def add(self, result: Result) -> None:
         """The next one."""
         if self._folded is not None:
             self._gather(result)
@@ -83,7 +82,7 @@ class CellLaunches:
                 self._folded.add(one)
             self._results = []
 
-    def results(self) -> "list[Result]":
+    def results(self) -> list[Result]:
         """One by one; of many launches, one that stands for all."""
         found = [self._folded.merged()] if self._folded is not None else list(self._results)
         if self._pool:
@@ -94,7 +93,7 @@ class CellLaunches:
         """Of each launch, where one result stands for all; else none."""
         return [] if self._folded is None else self._folded.figures
 
-    def _gather(self, result: "Result") -> None:
+    def _gather(self, result: Result) -> None:
         """Adds its histogram to that of all launches."""
         for lower, count in result.histogram.buckets if result.histogram else ():
             self._pool[lower] = self._pool.get(lower, 0) + count
@@ -111,7 +110,7 @@ class _Folded:
         self._stops: Counter[str] = Counter()
         self._rounds: list[float] = []
 
-    def add(self, result: "Result") -> None:
+    def add(self, result: Result) -> None:
         self.figures.append(figures_of(result))
         for path, value in _leaves(result.model_dump(exclude=_APART)):
             if value is None or isinstance(value, int | float):
@@ -124,7 +123,7 @@ class _Folded:
         self._stops[result.stopped_by] += 1
         self._rounds = _extremes([*self._rounds, *result.round_medians])
 
-    def merged(self) -> "Result":
+    def merged(self) -> Result:
         """All of them as one: of the last that is whole, with every number that of all."""
         assert self._template is not None
         values = self._filled(self._template.model_dump(exclude=_APART), ())
@@ -185,7 +184,7 @@ def _leaves(value: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
         yield path, value
 
 
-def _lightened(result: "Result") -> "Result":
+def _lightened(result: Result) -> Result:
     """Without its histogram, and with the extremes of its rounds alone."""
     if result.histogram is None and len(result.round_medians) <= 2:
         return result
@@ -199,7 +198,7 @@ def _extremes(values: Sequence[float]) -> list[float]:
     return [min(known), max(known)] if known else []
 
 
-def _with(result: "Result", changes: dict[str, Any]) -> "Result":
+def _with(result: Result, changes: dict[str, Any]) -> Result:
     """The result with members that are checked."""
     changed = type(result).model_validate({**result.model_dump(), **changes})
     changed.stands_for(result.launches)

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The record of a run: its lines, the writer and the reader. The format is docs/RECORD.md.
+"""The lines of the record of a run. The format is docs/RECORD.md.
 
 Times are in nanoseconds, rates in bytes per second, sizes in bytes. Values are checked strictly
 (no text where a number belongs, no NaN, no infinity). A field that this version does not know is
 kept, so a record that passes through an older reader of the same schema loses nothing.
 """
 
-import errno
-import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -24,11 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from beowire.errors import BeowireError
 from beowire.record.histogram import bucket_index, bucket_lower
-from beowire.record.launches import CellLaunches, LaunchFigures, figures_of
 from beowire.record.parts import Found, Link, RecordLine, RecordPart
-from beowire.record.text import Lines, read_lines
 
 #: The schema that is written, and the newest that is read. A new optional field does not change
 #: it; a new type of line, a changed meaning or a removed field does.
@@ -259,11 +250,26 @@ class PairFigures(RecordPart):
     rate_bytes_per_s: float
 
 
+#: The parts of a message's way, in the order in which it meets them.
+PARTS = (
+    "own code",
+    "system call",
+    "copy",
+    "protocol",
+    "driver",
+    "interrupt",
+    "softirq",
+    "wake-up",
+    "other kernel",
+    "waiting",
+)
+
+
 class Explained(RecordPart):
     """Where half a round trip went, by samples of both ends' processors (`beowire explain`)."""
 
     half_rtt_ns: float = Field(gt=0)
-    parts_ns: dict[str, float]  # seen at work, both ends together; names: explain/symbols.py
+    parts_ns: dict[str, float]  # seen at work, both ends together; names: PARTS
     rest_ns: float  # what is left; negative: both ends worked at once
     spins: bool  # then the program's own code is in what is left
     seen: float  # of the processors' time, as a share, by samples and as idle
@@ -394,6 +400,10 @@ class Skipped(RecordLine):
     reason: Text
 
 
+#: The share of a machine's processors from which on others are felt.
+BUSY_SHARE = 0.1
+
+
 class End(RecordLine):
     """The last line of a run that ended by itself, however it ended."""
 
@@ -406,235 +416,9 @@ class End(RecordLine):
     """Processors' time of this machine that other programs used, in the mean; None: not known."""
     busy_s: float | None = Field(default=None, ge=0)
     """So long, in pieces of two seconds or more of which two came on end, or in one of ten, that
-    was a tenth of the processors or more; None: not known."""
+    was BUSY_SHARE of the processors or more; None: not known."""
     busy_cpus: float | None = None
     """How many processors' time it was then, in the mean; 0: it never was so much."""
 
 
 Line = Meta | Result | Skipped | End
-
-_LINES: Lines = {
-    "meta": Meta,
-    "result": Result,
-    "partial": Result,
-    "skipped": Skipped,
-    "end": End,
-}
-
-
-@dataclass(frozen=True)
-class Record:
-    """A record that was read, whole or as far as it goes."""
-
-    path: Path
-    meta: Meta
-    results: list[Result]
-    """One a cell and launch: the last lines of cells that the run did not finish are among them. Of
-    a cell with several launches the first has the histogram of all, and of one with more than
-    launches.WHOLE one stands for all (`launches`)."""
-    skipped: list[Skipped]
-    end: End | None
-    """None when the run was cut short."""
-    warnings: list[str] = field(default_factory=list)
-    """What a person should know before trusting this record, one line each, without the path."""
-    figures: Mapping[CellOfAll, Sequence[LaunchFigures]] = field(default_factory=dict)
-    """Of cells of which one result stands for all launches."""
-
-    def launches_of(self, result: Result) -> Sequence[LaunchFigures]:
-        """What each of the launches found that one of the results is of."""
-        if result.launches == 1:
-            return [figures_of(result)]
-        return self.figures[result.cell_of_all()]
-
-
-class RecordWriter:
-    """Writes a new record, a whole line at a time; never an existing file.
-
-    Each line reaches the kernel before `write` returns, so killing the process loses nothing that
-    was written. A line that does not fit on the disk is taken back whole. Not thread-safe.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Creates the file. BeowireError if it exists, or cannot be created."""
-        self.path = path
-        self._last = ""
-        self._kept = 0
-        self._unfinished: set[object] = set()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        try:
-            self._fd = os.open(path, flags, 0o644)
-        except FileExistsError:
-            raise BeowireError(
-                f"{path} exists already and is not overwritten: name another directory"
-            ) from None
-        except OSError as error:
-            raise BeowireError(f"cannot create {path}: {error.strerror}") from None
-
-    def write(self, line: RecordLine) -> None:
-        """Appends one line: `Meta` first and once, nothing after `End`.
-
-        BeowireError (exit code 1) if it cannot be written; the file then ends with the line before.
-        """
-        if self._fd < 0:
-            raise BeowireError(f"cannot write {self.path}: it is closed", exit_code=1)
-        if (self._last == "") != (line.type == "meta") or self._last == "end":
-            raise ValueError(f"a {line.type} line cannot follow {self._last or 'nothing'}")
-        data = line.model_dump_json(by_alias=True).encode() + b"\n"
-        before = os.fstat(self._fd).st_size
-        try:
-            written = os.write(self._fd, data)
-            # A short write means that the disk filled up in the middle of the line; writing the
-            # rest asks the kernel for the cause.
-            while written < len(data):
-                written += os.write(self._fd, data[written:])
-            if line.type == "meta":
-                self._sync()  # a disk that has no room at all may say so only now
-        except OSError as error:
-            self._take_back(before)
-            raise self._failed(error) from None
-        self._last = line.type
-        self._count(line)
-
-    def _count(self, line: RecordLine) -> None:
-        """How many cells have a result by now."""
-        cell = line.cell()
-        if cell is not None and line.type == "partial":
-            self._unfinished.add(cell)
-        elif cell is not None:
-            self._unfinished.discard(cell)
-            self._kept += 1
-
-    def _failed(self, error: OSError) -> BeowireError:
-        """What is true of the file by now. One in which nothing is, is taken away."""
-        if self._last == "":
-            self.close()
-            with suppress(OSError):
-                self.path.unlink()
-            kept = "nothing was measured"
-        elif not (count := self._kept + len(self._unfinished)):
-            kept = "no result was in it yet"
-        else:
-            number = "1 result" if count == 1 else f"{count} results"
-            kept = f"what was measured before is kept ({number})"
-        return BeowireError(f"cannot write {self.path}: {error.strerror}; {kept}", exit_code=1)
-
-    def _take_back(self, length_bytes: int) -> None:
-        try:
-            os.ftruncate(self._fd, length_bytes)
-        except OSError:
-            # Half a line may be there now. Nothing may follow it: a reader forgives only the last.
-            self.close()
-
-    def finish(self) -> None:
-        """Has the file reach the disk, and closes it. BeowireError (exit code 1) if it does not: a
-        file system that is elsewhere may say only now that it is full."""
-        if self._fd < 0:
-            return
-        try:
-            self._sync()
-        except OSError as error:
-            raise BeowireError(
-                f"cannot write {self.path}: {error.strerror}; its last lines may be missing",
-                exit_code=1,
-            ) from None
-        finally:
-            self.close()
-
-    def _sync(self) -> None:
-        try:
-            os.fsync(self._fd)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.EROFS):  # these: there is no disk to reach
-                raise
-
-    def close(self) -> None:
-        """Closes the file; may be called again."""
-        if self._fd >= 0:
-            descriptor, self._fd = self._fd, -1
-            os.close(descriptor)
-
-    def __enter__(self) -> "RecordWriter":
-        """Nothing to do: the file is open already."""
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Closes the file."""
-        self.close()
-
-
-def read_record(path: Path) -> Record:
-    """Reads a record, as far as it goes if it was cut short (then `warnings` says so).
-
-    BeowireError, one line with file and line number, for anything else that is wrong: no such
-    file, an empty one, one that is no record, a newer schema, a line broken in the middle.
-    """
-    lines = read_lines(path, _LINES, SCHEMA)
-    _, meta = next(lines)
-    assert isinstance(meta, Meta)  # it gives nothing else first
-    record = _Builder(path, meta)
-    for number, line in lines:
-        record.add(number, line)
-    return record.build()
-
-
-class _Builder:
-    """Collects the lines after the first and keeps their order honest."""
-
-    def __init__(self, path: Path, meta: Meta) -> None:
-        self.path = path
-        self.meta = meta
-        self.cells: dict[CellOfAll, CellLaunches] = {}
-        self.order: list[CellOfAll] = []  # one for each result
-        self.partial: dict[object, Result] = {}
-        self.skipped: list[Skipped] = []
-        self.end: End | None = None
-        self.warnings: list[str] = []
-
-    def add(self, number: int, line: RecordLine | None) -> None:
-        if line is None:
-            self.warnings.append(f"cut short in line {number}, which is left out")
-            return
-        if self.end is not None:
-            raise BeowireError(f"{self.path} line {number}: nothing may follow the `end` line")
-        match line:
-            case Result():
-                cell = line.cell()
-                self.partial.pop(cell, None)
-                if line.type == "partial":
-                    self.partial[cell] = line
-                else:
-                    self._keep(line)
-            case Skipped():
-                self.skipped.append(line)
-            case End():
-                self.end = line
-            case _:
-                raise BeowireError(f"{self.path} line {number}: a second `meta` line")
-
-    def _keep(self, result: Result) -> None:
-        cell = result.cell_of_all()
-        self.cells.setdefault(cell, CellLaunches()).add(result)
-        self.order.append(cell)
-
-    def _results(self) -> list[Result]:
-        """In the record's order; what stands for many launches is where the first of them was."""
-        found = {cell: iter(launches.results()) for cell, launches in self.cells.items()}
-        in_order = (next(found[cell], None) for cell in self.order)
-        return [one for one in in_order if one is not None]
-
-    def build(self) -> Record:
-        for one in self.partial.values():
-            self._keep(one.model_copy(update={"type": "result"}))
-        if self.end is None:
-            self.warnings.append("no `end` line: the run was cut short, and results may be missing")
-        elif self.end.status != "ok":
-            self.warnings.append(f"the run did not end well: {self.end.status}")
-        return Record(
-            self.path,
-            self.meta,
-            self._results(),
-            self.skipped,
-            self.end,
-            self.warnings,
-            {cell: one.figures() for cell, one in self.cells.items() if one.figures()},
-        )

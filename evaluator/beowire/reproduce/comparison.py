@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from beowire.record.lines import Record, Result
+from beowire.record.lines import Result
+from beowire.record.reader import Record
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from beowire import files, isolated
 from beowire.apps.record import AppsRecord, read_apps_record
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.reproduce.comparison import Comparison
 
 #: What a step may take beyond what was said: booting, compiling, a machine that is busy.

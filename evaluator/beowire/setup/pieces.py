@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from beowire import paths
-from beowire.commands.pvm_env import EXPORTED
 from beowire.errors import BeowireError
 from beowire.places.mpi import environment
 from beowire.places.mpi.installation import KINDS, Installation
@@ -30,6 +29,12 @@ OFF = "off.sh"
 #: Where PVM's header was when this was built.
 PVM = "pvm/libbeowire-pvm.so"
 PVM_SHELL = "pvm.sh"
+
+#: What tasks that are spawned get from whoever spawns them, wherever it is set, besides what names
+#: the library.
+PVM_EXPORTED = (
+    *("BEOWIRE_PVM", "BEOWIRE_INTERFACE", "BEOWIRE_LANES", "BEOWIRE_CONFIG", "BEOWIRE_SETTINGS"),
+)
 
 #: What is in the prefix beside the files: their sums, by which they are known again.
 MANIFEST = ".beowire-setup"
@@ -147,7 +152,7 @@ def _shell(prefix: str, chosen: Mapping[str, str]) -> str:
 
 def _pvm(prefix: str) -> str:
     library = f"{for_shell(prefix)}/{PVM}"
-    exported = ":".join(["LD_PRELOAD", *EXPORTED])
+    exported = ":".join(["LD_PRELOAD", *PVM_EXPORTED])
     return (
         "# Has PVM programs use Beowire that are started from this shell, and what they spawn:\n"
         f"#     . {prefix}/{PVM_SHELL}\n"

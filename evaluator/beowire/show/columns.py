@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from beowire.analysis.curves import Cell, Curve, curves, record_labels
-from beowire.apps.record import AppsRecord
 from beowire.plan.patterns import DEFAULT, PATTERNS
-from beowire.record.lines import Record, Result, Summary
+from beowire.record.lines import Result, Summary
+from beowire.record.reader import Record
 from beowire.visible import LINES, visible
 
 _INTEGRITY = "integrity"
@@ -104,9 +104,9 @@ def comma_separated(records: Sequence[Record]) -> str:
     return _csv(heads, rows)
 
 
-def comma_separated_launches(record: AppsRecord) -> str:
-    """Every launch of a record of programs."""
-    rows = [[getattr(launch, name) for name in _OF_LAUNCH] for launch in record.launches]
+def comma_separated_launches(launches: Sequence[object]) -> str:
+    """Every launch of a record of programs (apps/record.py)."""
+    rows = [[getattr(launch, name) for name in _OF_LAUNCH] for launch in launches]
     return _csv(_OF_LAUNCH, rows)
 
 

@@ -55,32 +55,6 @@ _SHADES: Mapping[str | None, tuple[str, ...]] = {
     None: ("#b5514a", "#5d8a2d", "#9c6b3f", "#4f7fa8", "#a8588f"),
 }
 
-#: The other drivers that are known by name, in their groups.
-_MEMBERS = {
-    "memory": ("memcpy-movsb", "memcpy-nontemporal", "memcpy-bytes"),
-    "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
-    "sockets": (
-        *("tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring", "mptcp", "sctp", "tipc"),
-        *("tipc-seqpacket", "tipc-rdm"),
-    ),
-    "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
-    "lanes": (
-        *("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
-        "beowire-verbs",
-    ),
-    "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
-    "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
-    "verbs": (
-        "verbs-send",
-        "verbs-write",
-        "verbs-read",
-        "verbs-send-events",
-        "verbs-write-events",
-        "verbs-read-events",
-    ),
-    "virtual": ("pvm", "pvm-direct", "pvm-beowire"),
-}
-
 #: An MPI's colour, whichever way its messages take.
 _MPI_COLOURS = {
     "openmpi4": "#c4464e",
@@ -105,7 +79,7 @@ def look(driver: str) -> Look:
     group = layers.group_of(driver)
     if group in ("mpi", "openshmem"):
         return _mpi_look(driver)
-    members = _MEMBERS.get(group or "", ())
+    members = layers.MEMBERS.get(group or "", ())
     shades = _SHADES.get(group, _SHADES[None])
     number = members.index(driver) if driver in members else zlib.crc32(driver.encode())
     return Look(shades[number % len(shades)], bound=group == "memory")
@@ -119,17 +93,3 @@ def _mpi_look(driver: str) -> Look:
         _MPI_COLOURS.get(mpi) or colours[zlib.crc32(mpi.encode()) % len(colours)],
         other_way=way != _SOLID_WAY,
     )
-
-
-def rank(driver: str) -> tuple[int, int, str]:
-    """Sorts drivers as legends and tables show them: those that are measured by default, then the
-    others by group."""
-    names = list(_KNOWN)
-    if driver in _KNOWN:
-        return -1, names.index(driver), driver
-    group = layers.group_of(driver)
-    members = _MEMBERS.get(group or "", ())
-    place = members.index(driver) if driver in members else len(members)
-    if group == "mpi":  # messages before what is one-sided
-        place = len(driver.partition(":")[0])
-    return layers.place(group), place, driver

@@ -8,7 +8,7 @@ from typing import Any
 from beowire.analysis import wire
 from beowire.analysis.curves import Curve
 from beowire.plan.patterns import Pattern
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.show.palette import look
 from beowire.visible import visible
 

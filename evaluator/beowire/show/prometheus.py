@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from beowire.analysis.curves import combined, median_or_none
-from beowire.record.lines import Record, Result, Summary
+from beowire.record.lines import Result, Summary
+from beowire.record.reader import Record
 from beowire.visible import visible
 
 _NS = 1e-9

@@ -8,6 +8,7 @@ from functools import partial
 from beowire import text_table
 from beowire.analysis import advice, headline, layers, marks, verdict
 from beowire.analysis.curves import (
+    BASELINE,
     WIDE,
     Cell,
     Curve,
@@ -17,15 +18,18 @@ from beowire.analysis.curves import (
     reach,
     telling_sizes,
 )
+from beowire.analysis.finding import Finding, State
 from beowire.analysis.link import link_text
+from beowire.analysis.marks import schedule_text, walk_text
 from beowire.analysis.sheets import Sheet, nodes_text, sheets
 from beowire.analysis.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.analysis.wire import burst_text
-from beowire.conduct.load import described
+from beowire.plan.load import described
 from beowire.plan.patterns import PATTERNS, Pattern
-from beowire.record.lines import Record, Summary
+from beowire.record.lines import Summary
+from beowire.record.reader import Record
 from beowire.show import terminal_probes
-from beowire.show.html.summary import BASELINE, schedule_text, walk_text
+from beowire.show.findings import lines_of
 from beowire.show.plot import plot
 from beowire.units import (
     count_rate_text,
@@ -76,7 +80,7 @@ def render(record: Record, *, width: int, colour: bool, probes: bool = False) ->
             if out := verdict.left_out(record, beside):
                 words += f"\n  ^ {out}" if words else ""
             parts.append(_advice(words, width) if colour else words)
-    parts.append(verdict.costs_text(record, width))
+    parts.append(_costs_text(record, width))
     if probes:
         parts.append(fold(terminal_probes.absent(record)))
     parts.append(fold(_left_out(record)))
@@ -432,3 +436,17 @@ def _left_out(record: Record) -> str:
         return ""
     lines = [f"  {', '.join(names)}{span}: {reason}" for (reason, span), names in drivers.items()]
     return "\n".join(["Not measured, or incomplete", *lines])
+
+
+def _costs_text(record: Record, width: int) -> str:
+    """What of the nodes costs time, as `beowire doctor` shows it; empty: nothing that was found."""
+    lines = []
+    for one in verdict.costly(record):
+        at = f" at {place}" if (place := verdict.where(record, one)) else ""
+        finding = Finding(one.check + at, State(one.state), one.text, one.costs, one.do)
+        lines += lines_of([finding], width)
+    return (
+        "\n".join(["Settings of the nodes that cost time, and what to type", *lines])
+        if lines
+        else ""
+    )

@@ -6,10 +6,10 @@ from statistics import median
 from textwrap import fill
 
 from beowire.analysis import layers
-from beowire.analysis.curves import Cell, Curve, all_sizes
-from beowire.record.lines import ProbeInfo, Record
-from beowire.show.html.probe_table import heading_words, in_order, reasons
-from beowire.show.html.summary import under_groups
+from beowire.analysis.curves import Cell, Curve, all_sizes, under_groups
+from beowire.analysis.probes import heading_words, in_order, reasons
+from beowire.record.lines import ProbeInfo
+from beowire.record.reader import Record
 from beowire.text_table import grid, how_many_fit, rows
 from beowire.units import (
     count_rate_text,

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import compare
 from benchmarks.compare import Comparison
 from beowire.errors import BeowireError
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from unit.evaluator import synthetic_record
 
 

@@ -15,7 +15,8 @@ from benchmarks import context, impi, memory, provider, shm, trace
 from benchmarks.compare import Comparison
 from benchmarks.context import Context
 from beowire.errors import BeowireError
-from beowire.record.lines import Record, Result, Skipped, read_record
+from beowire.record.lines import Result, Skipped
+from beowire.record.reader import Record, read_record
 from beowire.sizes import parse_size
 from unit.evaluator import synthetic_record
 

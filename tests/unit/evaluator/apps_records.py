@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from beowire.apps.record import AppInfo, AppsMeta, AppsRecord, Launch, MpiInfo, Profile
-from beowire.record.lines import NodeEnd, RecordWriter
+from beowire.record.lines import NodeEnd
 from beowire.record.parts import Link, RecordLine
+from beowire.record.writer import RecordWriter
 
 STARTED = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 

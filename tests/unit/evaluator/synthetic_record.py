@@ -26,14 +26,14 @@ from beowire.record.lines import (
     Meta,
     NodeEnd,
     ProbeInfo,
-    Record,
-    RecordWriter,
     Result,
     Skipped,
     Summary,
     Wire,
 )
 from beowire.record.parts import Link
+from beowire.record.reader import Record
+from beowire.record.writer import RecordWriter
 
 SIZES = (1, 4, 8, 13, 16, 64, 256, 1024, 1536, 4096, 16384, 65536, 262144, 1048576, 4194304)
 

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from beowire.apps.plan import parse_loads, round_of
-from beowire.conduct.load import Load
 from beowire.errors import BeowireError
+from beowire.plan.load import Load
 
 WAYS = [(app, "m", over) for app in ("cg", "is", "mg") for over in ("tcp", "beowire", "shm")]
 

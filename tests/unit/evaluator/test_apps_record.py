@@ -8,7 +8,8 @@ import pytest
 from beowire.apps.record import Left, is_apps_record, read_apps_record
 from beowire.apps.results import results
 from beowire.errors import BeowireError
-from beowire.record.lines import End, read_record
+from beowire.record.lines import End
+from beowire.record.reader import read_record
 from unit.evaluator.apps_records import STARTED, launches, meta, profile, written
 
 END = End(finished=STARTED, status="ok", elapsed_s=1.0)

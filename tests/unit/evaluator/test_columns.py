@@ -105,5 +105,5 @@ def test_comma_separated__what_a_spreadsheet_would_compute__is_text() -> None:
 
 def test_comma_separated_launches__each__is_a_row() -> None:
     found = record_of_apps(meta("cg"), launch("cg", "tcp", 1, 100.0))
-    (row,) = csv.DictReader(io.StringIO(columns.comma_separated_launches(found)))
+    (row,) = csv.DictReader(io.StringIO(columns.comma_separated_launches(found.launches)))
     assert (row["app"], row["over"], row["figure"]) == ("cg", "tcp", "100.0")

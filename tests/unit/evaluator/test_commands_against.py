@@ -12,7 +12,8 @@ from beowire.commands import compare as command
 from beowire.commands.against import prepare
 from beowire.compare.run import Request
 from beowire.errors import BeowireError
-from beowire.record.lines import Line, Record, read_record
+from beowire.record.lines import Line
+from beowire.record.reader import Record, read_record
 from unit.evaluator import synthetic_record
 from unit.evaluator.fake_engine import FakeLauncher
 from unit.evaluator.launch_records import flat, write

@@ -10,6 +10,7 @@ import pytest
 from beowire import paths
 from beowire.commands import pvm_env
 from beowire.errors import BeowireError
+from beowire.setup.pieces import PVM_EXPORTED
 
 
 @pytest.fixture(name="library")
@@ -31,7 +32,7 @@ def test_plain__a_shell_can_read_it(library: Path, capsys: pytest.CaptureFixture
     script = capsys.readouterr().out + 'printf "%s %s" "$LD_PRELOAD" "$PVM_EXPORT"'
     script += "; unset LD_PRELOAD"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{library} {':'.join(['LD_PRELOAD', *pvm_env.EXPORTED])}"
+    assert done.stdout == f"{library} {':'.join(['LD_PRELOAD', *PVM_EXPORTED])}"
 
 
 def test_words__for_env(

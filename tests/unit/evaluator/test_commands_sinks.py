@@ -7,7 +7,7 @@ import pytest
 
 from beowire.commands import sinks
 from beowire.errors import BeowireError
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from unit.evaluator import synthetic_record
 
 

@@ -13,6 +13,7 @@ from beowire.doctor import card_checks, facts, host_checks, show, ways
 from beowire.doctor.facts import Facts
 from beowire.doctor.look import Diagnosis, diagnose
 from beowire.errors import BeowireError
+from beowire.show import findings
 
 #: A host and a card on which nothing costs time, as engine and script say so.
 GOOD: Mapping[str, Any] = {
@@ -456,7 +457,7 @@ def test_lines__advice_in_words__ends_between_them_and_no_command_is_broken() ->
     assert any(do.startswith("# ") and len(do) > 67 for do in advice)
     for do in filter(None, advice):
         lines = [
-            line[13:] for line in show.lines_of([Finding("x", State.BAD, "y", "", do)], 80)[1:]
+            line[13:] for line in findings.lines_of([Finding("x", State.BAD, "y", "", do)], 80)[1:]
         ]
         typed = [line for line in lines if not line.startswith("# ")]
         assert " ".join(line.removeprefix("# ") for line in lines) == " ".join(
@@ -469,7 +470,7 @@ def test_lines__advice_in_words__ends_between_them_and_no_command_is_broken() ->
 def test_lines__each_of_many_commands_has_one() -> None:
     def typed(do: str) -> list[str]:
         return [
-            line[13:] for line in show.lines_of([Finding("x", State.NOTE, "y", "", do)], 60)[1:]
+            line[13:] for line in findings.lines_of([Finding("x", State.NOTE, "y", "", do)], 60)[1:]
         ]
 
     many = "ip link set eth0 down; ethtool -C eth0 tx-frames 0; ip link set eth0 up"

@@ -14,8 +14,8 @@ from beowire.explain import perf, show
 from beowire.explain.perf import NoPerf, Sample, idle_ns, parse, recording
 from beowire.explain.run import Explanation
 from beowire.explain.split import Split, split
-from beowire.explain.symbols import FUNCTIONS, PARTS, is_looking, is_serving, part_of
-from beowire.record.lines import Explained, Summary
+from beowire.explain.symbols import FUNCTIONS, is_looking, is_serving, part_of
+from beowire.record.lines import PARTS, Explained, Summary
 from unit.evaluator.test_report_curves import record as record_of
 
 RECORDED = Path(__file__).with_name("perf_script.txt")

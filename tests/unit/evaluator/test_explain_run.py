@@ -12,7 +12,7 @@ from beowire.explain import perf
 from beowire.explain.perf import NoPerf, Sample
 from beowire.explain.run import Asked, explain
 from beowire.interrupts import Interrupts
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from unit.evaluator.fake_engine import FakeLauncher
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from beowire import files
 from beowire.errors import BeowireError
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.show.html import write_report
 from unit.evaluator import synthetic_record
 
@@ -448,7 +448,7 @@ OWN_FILES = {
     "places/lab/pvm.py": "scripts in a scratch directory",
     "places/lab/state.py": "the state of a lab, in a directory of ours",
     "places/mpi/places.py": "scripts in a scratch directory",
-    "record/lines.py": "a record grows line by line, and is never an existing file",
+    "record/writer.py": "a record grows line by line, and is never an existing file",
     "reproduce/steps.py": "the plan, in a directory that we have just made",
 }
 

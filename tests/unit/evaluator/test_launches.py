@@ -15,7 +15,8 @@ from beowire.diff.show import as_json
 from beowire.diff.sides import read_sides
 from beowire.diff.verdict import compare
 from beowire.record import launches
-from beowire.record.lines import Record, Result, read_record
+from beowire.record.lines import Result
+from beowire.record.reader import Record, read_record
 from unit.evaluator import launch_records, synthetic_record
 
 MANY = launches.WHOLE + 5

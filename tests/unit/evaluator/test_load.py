@@ -5,18 +5,11 @@ from pathlib import Path
 import pytest
 
 from beowire.compare.run import Request, run
-from beowire.conduct.load import (
-    Background,
-    Backgrounds,
-    Load,
-    described,
-    loaded_nodes,
-    parse_load,
-    parse_loads,
-)
+from beowire.conduct.load import Background, Backgrounds, loaded_nodes
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.record.lines import read_record
+from beowire.plan.load import Load, described, parse_load, parse_loads
+from beowire.record.reader import read_record
 from unit.evaluator.fake_engine import FakeLauncher
 
 

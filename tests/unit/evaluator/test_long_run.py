@@ -17,7 +17,8 @@ from beowire.interrupts import Interrupts
 from beowire.plan.patterns import Pattern
 from beowire.record.histogram import Histogram
 from beowire.record.launches import WHOLE
-from beowire.record.lines import DriverInfo, read_record
+from beowire.record.lines import DriverInfo
+from beowire.record.reader import read_record
 from unit.evaluator.fake_engine import FakeLauncher
 from unit.evaluator.laws import LAWS, delays, in_rounds
 

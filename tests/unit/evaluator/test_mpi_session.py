@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from beowire.conduct.session import RoundShape, Session
+from beowire.conduct.session import RoundShape, Session, session_of
 from beowire.conduct.survey import survey
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.mpi import drivers, session
 from beowire.mpi.drivers import MpiDriver
-from beowire.mpi.session import MpiSession, session_of
+from beowire.mpi.session import MpiSession
 from beowire.places.engine import EngineError
 from beowire.places.mpi.installation import Installation
 from beowire.places.mpi.ways import Way

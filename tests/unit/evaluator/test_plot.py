@@ -9,7 +9,7 @@ import pytest
 
 from beowire.analysis.curves import Curve, curves
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from beowire.show.plot import MISSING, plot
 from unit.evaluator import synthetic_record
 

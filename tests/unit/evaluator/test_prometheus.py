@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from beowire.show import prometheus
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record, result, summary

@@ -25,14 +25,14 @@ from beowire.record.lines import (
     Line,
     Meta,
     NodeEnd,
-    RecordWriter,
     Result,
     Skipped,
     Summary,
     Wire,
-    read_record,
 )
 from beowire.record.parts import Link
+from beowire.record.reader import read_record
+from beowire.record.writer import RecordWriter
 from unit.evaluator import synthetic_record
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -269,7 +269,8 @@ import sys
 from pathlib import Path
 from unit.evaluator import synthetic_record
 from beowire.errors import BeowireError
-from beowire.record.lines import RecordWriter, read_record
+from beowire.record.reader import read_record
+from beowire.record.writer import RecordWriter
 
 path = Path(sys.argv[1]) / "record.jsonl"
 lines = synthetic_record.lines(("tcp", "packet", "udp"), patterns=("pingpong",))
@@ -320,7 +321,8 @@ import os, resource, sys
 from pathlib import Path
 from unit.evaluator import synthetic_record
 from beowire.errors import BeowireError
-from beowire.record.lines import RecordWriter, read_record
+from beowire.record.reader import read_record
+from beowire.record.writer import RecordWriter
 
 path = Path(sys.argv[1]) / "record.jsonl"
 lines = synthetic_record.lines(("tcp",), sizes=(8, 64, 512, 4096), patterns=("pingpong",))

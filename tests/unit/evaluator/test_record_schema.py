@@ -16,7 +16,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.plan.patterns import PATTERNS
 from beowire.record import schema as record_schema
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from unit.evaluator import synthetic_record
 from unit.evaluator.fake_engine import FakeLauncher
 

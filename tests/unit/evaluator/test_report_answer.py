@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from beowire.analysis.curves import curves
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.show.html import answer
 from unit.evaluator import synthetic_record
 

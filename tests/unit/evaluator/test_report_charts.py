@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from beowire.analysis.curves import curves
-from beowire.record.lines import Explained, Histogram, Level, Record, Result, Summary
+from beowire.record.lines import Explained, Histogram, Level, Result, Summary
+from beowire.record.reader import Record
 from beowire.show.drawing import Nothing
 from beowire.show.html import charts
 from beowire.units import time_text

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from beowire.analysis import compared
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from unit.evaluator import synthetic_record
 
 

@@ -16,7 +16,8 @@ from beowire.analysis.curves import (
     record_labels,
     telling_sizes,
 )
-from beowire.record.lines import Histogram, Meta, Record, Result, Summary
+from beowire.record.lines import Histogram, Meta, Result, Summary
+from beowire.record.reader import Record
 from unit.evaluator import synthetic_record
 
 

@@ -9,7 +9,8 @@ import pytest
 from beowire.analysis.curves import curves
 from beowire.analysis.headline import At, Outcome, headline, open_text, sentence
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import Record, Summary, read_record
+from beowire.record.lines import Summary
+from beowire.record.reader import Record, read_record
 from beowire.show import terminal
 from unit.evaluator import synthetic_record
 

@@ -8,7 +8,8 @@ import pytest
 
 from beowire.analysis import marks
 from beowire.analysis.curves import curves
-from beowire.record.lines import EnvironmentValue, Record, Result, read_record
+from beowire.record.lines import EnvironmentValue, Result
+from beowire.record.reader import Record, read_record
 from beowire.show import terminal
 from beowire.show.html import summary
 from unit.evaluator import synthetic_record

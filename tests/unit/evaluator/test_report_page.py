@@ -13,7 +13,7 @@ from beowire.analysis import advice
 from beowire.analysis.curves import curves
 from beowire.errors import BeowireError
 from beowire.plan.patterns import DEFAULT, PATTERNS
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.show.html import write_report
 from beowire.show.html.page import render
 from beowire.sizes import schedule

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from beowire.analysis import layers
 from beowire.show import palette
 
 STYLE = Path(palette.__file__).with_name("html").joinpath("style.css").read_text()
@@ -75,9 +76,9 @@ def test_look__an_mpi__has_one_colour_and_is_dashed_over_other_ways_than_ours() 
 def test_rank__groups__from_memory_to_mpi_and_messages_before_puts() -> None:
     names = ["mpi-put:intel/tcp", "ucx:tcp", "mpi:mpich/tcp", "pipe", "memcpy-bytes", "tcp-nagle"]
     expected = ["memcpy-bytes", "pipe", "tcp-nagle", "ucx:tcp", "mpi:mpich/tcp", names[0]]
-    assert sorted(names, key=palette.rank) == expected
+    assert sorted(names, key=layers.rank) == expected
 
 
 def test_rank__drivers__beowire_first_and_unknown_last_by_name() -> None:
     names = ["zeta", "packet", "alpha", "beowire"]
-    assert sorted(names, key=palette.rank) == ["beowire", "packet", "alpha", "zeta"]
+    assert sorted(names, key=layers.rank) == ["beowire", "packet", "alpha", "zeta"]

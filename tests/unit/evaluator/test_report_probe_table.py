@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.show.html import probe_table
 from unit.evaluator import synthetic_record
 

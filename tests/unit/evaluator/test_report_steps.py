@@ -10,7 +10,7 @@ import pytest
 
 from beowire.analysis.curves import Curve, curves
 from beowire.analysis.steps import pieces, shape, steps
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from beowire.sizes import parse_sizes
 from unit.evaluator import synthetic_record
 

@@ -7,9 +7,11 @@ from html import unescape
 import pytest
 from pydantic import JsonValue
 
-from beowire.analysis.curves import curves
-from beowire.record.lines import Record, Result
-from beowire.show.html.summary import ratio, schedule_text, sentences, table, walk_text
+from beowire.analysis.curves import curves, ratio
+from beowire.analysis.marks import schedule_text, walk_text
+from beowire.record.lines import Result
+from beowire.record.reader import Record
+from beowire.show.html.summary import sentences, table
 from unit.evaluator.test_report_curves import record, result, summary
 
 

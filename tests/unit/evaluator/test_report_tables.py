@@ -5,7 +5,8 @@ import re
 from dataclasses import replace
 
 from beowire.analysis.sheets import Sheet
-from beowire.record.lines import Meta, NodeEnd, Record, Skipped
+from beowire.record.lines import Meta, NodeEnd, Skipped
+from beowire.record.reader import Record
 from beowire.show.html import tables
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record, result, summary

@@ -7,10 +7,12 @@ from pathlib import Path
 from beowire.analysis import verdict
 from beowire.analysis.curves import curves
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import Meta, Record, Result, read_record
+from beowire.record.lines import Meta, Result
 from beowire.record.parts import Found, Link
+from beowire.record.reader import Record, read_record
 from beowire.show import terminal
 from beowire.show.html import page
+from beowire.show.html import summary as summary_of
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record, result, summary
 from unit.evaluator.test_report_summary import plain
@@ -50,7 +52,7 @@ def usable(*results: Result) -> Record:
 
 def said(*records: Record) -> list[str]:
     pingpong = curves(list(records), "pingpong")
-    return [plain(text) for text in verdict.sentences(list(records), pingpong)]
+    return [plain(text) for text in summary_of.costs(list(records), pingpong)]
 
 
 def test_uses__where_one_is_beyond_the_wire__nothing_is_said_of_that_size() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from beowire.analysis import wire
-from beowire.record.lines import Record, Wire
+from beowire.record.lines import Wire
+from beowire.record.reader import Record
 from unit.evaluator import synthetic_record
 
 

@@ -12,7 +12,8 @@ from beowire.apps.record import AppResult, Ratio
 from beowire.errors import BeowireError
 from beowire.places.lab.machines import parts
 from beowire.places.mpi import installation
-from beowire.record.lines import Explained, Record, Result, read_record
+from beowire.record.lines import Explained, Result
+from beowire.record.reader import Record, read_record
 from beowire.reproduce import paper
 from beowire.reproduce.comparison import Comparison
 from beowire.reproduce.page import Missing, Part, Picture, Reproduction, Table

@@ -9,8 +9,9 @@ import pytest
 
 from beowire.diff.rules import Outcome, judge, junit, read_rules, render, status_of
 from beowire.errors import BeowireError
-from beowire.record.lines import End, Record, Result, Skipped
+from beowire.record.lines import End, Result, Skipped
 from beowire.record.parts import Link
+from beowire.record.reader import Record
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record as open_record
 from unit.evaluator.test_report_curves import result, summary

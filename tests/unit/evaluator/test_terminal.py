@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.show import terminal
 from beowire.units import count_rate_text
 from unit.evaluator import synthetic_record

@@ -2,7 +2,7 @@
 from pathlib import Path
 
 from beowire.analysis.curves import curves
-from beowire.record.lines import Record, read_record
+from beowire.record.reader import Record, read_record
 from beowire.show import terminal
 from beowire.show.terminal_probes import figure_text, methods_text
 from unit.evaluator import synthetic_record

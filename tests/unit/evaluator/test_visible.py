@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from beowire import cli
 from beowire.errors import BeowireError
-from beowire.record.lines import read_record
+from beowire.record.reader import read_record
 from beowire.show import terminal
 from beowire.show.display import Display
 from beowire.visible import LINES, guard, unguarded, visible

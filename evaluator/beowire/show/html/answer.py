@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from beowire.analysis import advice, headline, layers, verdict
-from beowire.analysis.curves import Curve
+from beowire.analysis.curves import BASELINE, Curve
 from beowire.plan.patterns import PATTERNS, Pattern
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.show.drawing import Nothing
 from beowire.show.html import charts
-from beowire.show.html.summary import BASELINE
 
 #: What drivers that others are compared with are.
 _MEANINGS = {

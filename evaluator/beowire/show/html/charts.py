@@ -12,21 +12,22 @@ from html import escape
 
 from beowire.analysis import headline, wire
 from beowire.analysis.curves import (
+    BASELINE,
     Cell,
     Curve,
     all_sizes,
     distribution,
     median_or_none,
+    ratio,
     telling_sizes,
 )
 from beowire.analysis.layer_tax import Layer, taxes, under
-from beowire.conduct.load import parse_load
 from beowire.errors import BeowireError
-from beowire.explain.symbols import PARTS
-from beowire.record.lines import Level, Record, Summary
+from beowire.plan.load import parse_load
+from beowire.record.lines import PARTS, Level, Summary
+from beowire.record.reader import Record
 from beowire.show import drawing, palette
 from beowire.show.drawing import Axis, Bar, Interval, Nothing, Point, Row
-from beowire.show.html.summary import BASELINE, ratio
 from beowire.units import (
     count_rate_text,
     interval_text,

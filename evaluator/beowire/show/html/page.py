@@ -8,12 +8,22 @@ from pathlib import Path
 from string import Template
 
 from beowire import files
-from beowire.analysis import advice, compared, layers, loggp, statistics, steps, verdict, wire
+from beowire.analysis import (
+    advice,
+    compared,
+    layers,
+    loggp,
+    marks,
+    statistics,
+    steps,
+    verdict,
+    wire,
+)
 from beowire.analysis.curves import Curve, curves, record_labels
 from beowire.analysis.link import link_text
 from beowire.analysis.sheets import nodes_text, sheets
 from beowire.plan.patterns import DEFAULT, PATTERNS, Pattern
-from beowire.record.lines import Record
+from beowire.record.reader import Record
 from beowire.show.drawing import Nothing
 from beowire.show.html import answer, charts, probe_table, shell, summary, tables
 from beowire.units import size_text
@@ -58,7 +68,7 @@ def _details(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]
     """What is folded below the first screen: the charts, then the tables."""
     pingpong, first = by_pattern[DEFAULT.name], answer.first_pattern(by_pattern)
     said = [
-        *verdict.sentences(records, pingpong),
+        *summary.costs(records, pingpong),
         *summary.sentences(records, pingpong),
         *(_caption(first, by_pattern[first.name], records) if first is not None else []),
     ]
@@ -175,7 +185,7 @@ def _caption(pattern: Pattern, found: Sequence[Curve], records: Sequence[Record]
         f"The link carries at most {text}." if (text := wire.wire_text(one)) else ""
         for one in records
     )
-    words = [summary.walk_text(found), *limits, *map(wire.burst_text, records)]
+    words = [marks.walk_text(found), *limits, *map(wire.burst_text, records)]
     return [text for text in dict.fromkeys((pattern.caption, *map(escape, words))) if text]
 
 

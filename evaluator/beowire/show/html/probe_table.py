@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from html import escape
 
 from beowire.analysis import layers
-from beowire.analysis.curves import Cell, Curve, curves, median_or_none, probe_reach
+from beowire.analysis.curves import Cell, Curve, curves, median_or_none, probe_reach, under_groups
+from beowire.analysis.probes import heading_words, in_order, reasons
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import ProbeInfo, Record, Result
+from beowire.record.lines import ProbeInfo, Result
+from beowire.record.reader import Record
 from beowire.show.html import tables
-from beowire.show.html.summary import group_row, swatch, under_groups
+from beowire.show.html.summary import group_row, swatch
 from beowire.units import reach_text, significant, size_text
 
 
@@ -38,18 +40,6 @@ def counted(records: Sequence[Record]) -> str:
         " second, with the reach of the 95 % interval (±? if there were too few rounds)."
         f"</p>{every}{_meanings(shown)}{_absent(records)}"
     )
-
-
-def in_order(infos: Sequence[ProbeInfo]) -> list[ProbeInfo]:
-    """What tells most first, for tables that are too wide: what was asked for, what is of a second,
-    the rest."""
-    return sorted(infos, key=lambda info: (not info.disturbs, info.per != "second"))
-
-
-def heading_words(info: ProbeInfo) -> tuple[str, str]:
-    """What a figure is called, and its unit, which is empty if it has none."""
-    words = info.name.removesuffix("_ns").replace("_", " ")
-    return words, "/s" if info.per == "second" else "µs" if info.unit == "ns" else ""
 
 
 def _every(records: Sequence[Record], shown: Sequence[ProbeInfo]) -> str:
@@ -120,21 +110,6 @@ def _of_pattern(noun: str, found: Sequence[Curve], shown: Sequence[ProbeInfo]) -
     name = f"probes-{found[0].pattern}"
     made = tables.table(name, title, heads, body, "figures named cards")
     return f"<summary>{escape(title)}</summary>{made}"
-
-
-def reasons(record: Record) -> list[str]:
-    """Why figures could not be had: a line a reason, with the figures and the nodes."""
-    found: dict[str, tuple[list[str], list[str]]] = {}
-    for info in record.meta.probes:
-        for end, reason in zip(record.meta.ends, info.reasons, strict=False):
-            if reason:
-                names, nodes = found.setdefault(reason, ([], []))
-                names.append(info.name)
-                nodes.append(end.node)
-    return [
-        f"{', '.join(dict.fromkeys(names))} ({', '.join(dict.fromkeys(nodes))}): {reason}"
-        for reason, (names, nodes) in found.items()
-    ]
 
 
 def _heading(info: ProbeInfo) -> str:

@@ -1,47 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The result in words and a small table. Every figure is computed from the cells, here and now."""
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
 
-from beowire.analysis import layers, marks
-from beowire.analysis.curves import WIDE, Cell, Curve, curves, idle_of, reach
+from beowire.analysis import layers, marks, verdict
+from beowire.analysis.curves import (
+    BASELINE,
+    FLOOR,
+    WIDE,
+    Cell,
+    Curve,
+    curves,
+    idle_of,
+    ratio,
+    reach,
+    record_labels,
+    under_groups,
+)
 from beowire.analysis.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.analysis.wire import burst_text
-from beowire.conduct.load import described
+from beowire.plan.load import described
 from beowire.plan.patterns import PATTERNS
-from beowire.record.lines import Record, Result, Summary
+from beowire.record.lines import Result, Summary
+from beowire.record.parts import Found
+from beowire.record.reader import Record
 from beowire.show import palette
 from beowire.show.html import tables
 from beowire.units import interval_text, rate_text, significant, size_text, time_text
-
-#: What latencies and rates are compared with: what applications have today, and the floor.
-BASELINE = "tcp-spin"
-FLOOR = "packet"
 
 _NO_INTERVAL = '<small title="too few rounds for an interval">(±?)</small>'
 
 #: In a sentence, at most.
 _MOST_NAMED = 4
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A quotient of two medians, and how far their intervals let it reach."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-
-def ratio(cell: Summary, base: Summary) -> Ratio:
-    """`cell` / `base`. The reach takes both intervals at their worst, so it is at least 95 %."""
-    low = high = None
-    if cell.ci95 and base.ci95 and min(*cell.ci95, *base.ci95) > 0:
-        low, high = cell.ci95[0] / base.ci95[1], cell.ci95[1] / base.ci95[0]
-    return Ratio(cell.median / base.median, low, high)
 
 
 def best_rate(curve: Curve, record: Record) -> Cell:
@@ -73,6 +64,22 @@ def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]
     found += _loss_sentences(records)
     found.append(_precision_sentence([result for one in records for result in one.results]))
     return found
+
+
+def costs(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
+    """What costs time, and what one link costs beside another, as HTML."""
+    said: list[str] = []
+    for record, label in zip(records, record_labels(records), strict=True):
+        prefix = f"<b>{escape(label)}</b>: " if label else ""
+        said += [prefix + _cost_text(record, one) for one in verdict.costly(record)]
+    return said + [f"{escape(text)}." for text in verdict.links(records, pingpong)]
+
+
+def _cost_text(record: Record, one: Found) -> str:
+    at = f" at {escape(place)}" if (place := verdict.where(record, one)) else ""
+    said = f"<b>{escape(one.check)}</b>{at}: {escape(one.text)}"
+    said += f". {escape(one.costs[0].upper() + one.costs[1:])}" if one.costs else ""
+    return f"{said}." if not one.do else f"{said}: <code>{escape(one.do)}</code>"
 
 
 def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
@@ -114,17 +121,6 @@ def _common_size(found: Sequence[Curve]) -> int:
     """The largest size that all curves have; 0: none."""
     sizes = [{cell.size for cell in curve.cells} for curve in found]
     return max(set.intersection(*sizes), default=0)
-
-
-def under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
-    """The curves under the titles of their groups; all under none where they are few."""
-    names = [curve.driver for curve in pingpong]
-    if len(set(names)) <= layers.FEW:
-        return [("", list(pingpong))]
-    return [
-        (group.title, [curve for curve in pingpong if curve.driver in group.drivers])
-        for group in layers.grouped(names)
-    ]
 
 
 def group_row(title: str, columns: int) -> str:
@@ -269,45 +265,8 @@ def _method_sentences(record: Record) -> list[str]:
 
 
 def _schedule_sentences(record: Record) -> list[str]:
-    text = schedule_text(record)
+    text = marks.schedule_text(record)
     return [text] if text else []
-
-
-def schedule_text(record: Record) -> str:
-    """Which sizes of the schedule were left out for want of time; empty if none were."""
-    whole, seconds = (record.meta.options.get(f"schedule_{name}") for name in ("sizes", "s"))
-    sizes = record.meta.options.get("sizes")
-    if not isinstance(whole, int) or not isinstance(seconds, int | float):
-        return ""
-    if not isinstance(sizes, list) or len(sizes) >= whole:
-        return ""
-    return (
-        f"{len(sizes)} of the {whole} sizes of the schedule were measured, because the time was"
-        f" short: --time {math.ceil(seconds)} measures all."
-    )
-
-
-def walk_text(found: Sequence[Curve]) -> str:
-    """How much memory messages walked through that were to be cold; empty where they were not."""
-    walks = [
-        (one.walk_bytes, one.cache_bytes or 0)
-        for curve in found
-        for cell in curve.cells
-        for one in cell.launches
-        if one.walk_bytes
-    ]
-    if not walks:
-        return ""
-    least, cache = min(walks)
-    text = f"Messages walked through {size_text(least)} of memory at each end"
-    if not cache:
-        return f"{text}; the kernel does not say how large the last-level cache is."
-    if least >= 2 * cache:
-        return f"{text}, twice the last-level cache ({size_text(cache)}) or more."
-    return (
-        f"{text}: less than twice the last-level cache ({size_text(cache)}), because memory was"
-        " short, so part of it may have been in the cache."
-    )
 
 
 def _precision_sentence(results: Sequence[Result]) -> str:

@@ -9,8 +9,8 @@ from itertools import zip_longest
 from beowire.analysis import layers
 from beowire.analysis.curves import record_labels, telling_sizes
 from beowire.analysis.sheets import Sheet
-from beowire.record.lines import EnvironmentValue, NodeEnd, Record, Result, Summary
-from beowire.show import palette
+from beowire.record.lines import EnvironmentValue, NodeEnd, Result, Summary
+from beowire.record.reader import Record
 from beowire.units import significant, size_text
 
 _Value = str | float | None
@@ -134,7 +134,7 @@ def some(records: Sequence[Record]) -> tuple[list[tuple[str, Result]], str]:
 
 
 def _order(result: Result) -> tuple[object, ...]:
-    rank = palette.rank(result.driver)
+    rank = layers.rank(result.driver)
     return result.pattern, rank, result.load or "", result.size, result.launch
 
 
@@ -276,7 +276,7 @@ def drivers(records: Iterable[Record]) -> str:
                 summaries.setdefault(info.name, info.summary)
     items = [
         f"<dt>{escape(name)}</dt><dd>{escape(summaries[name])}</dd>"
-        for name in sorted(summaries, key=palette.rank)
+        for name in sorted(summaries, key=layers.rank)
     ]
     text = f'<dl class="drivers">{"".join(items)}</dl>' if items else ""
     if len(items) <= layers.FEW:
