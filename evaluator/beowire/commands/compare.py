@@ -2,14 +2,12 @@
 """`beowire compare`: measures protocols side by side. Options and calls; the work is elsewhere."""
 
 import random
-import re
 import shutil
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -29,6 +27,31 @@ from beowire.commands.checks import (
     never_worse,
     read_checks,
 )
+from beowire.commands.compare_options import (
+    DriversOption,
+    JsonOption,
+    LaunchesOption,
+    LoadOption,
+    MaxSizeOption,
+    MessageRateOption,
+    OffsetOption,
+    OutOption,
+    OwnCommandsOption,
+    OwnDriversOption,
+    PatternOption,
+    PinOption,
+    ProbesOption,
+    SeedOption,
+    SizesOption,
+    SocketBufferOption,
+    SystemCallCostOption,
+    check_amounts,
+    read_message_rate,
+    read_offsets,
+    read_pins,
+    read_sizes,
+    read_socket_buffer,
+)
 from beowire.commands.options import (
     SSH,
     HostsOption,
@@ -44,8 +67,8 @@ from beowire.commands.options import (
     with_lab_options,
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
-from beowire.compare.run import Outcome, Request, run
-from beowire.conduct.own_commands import parse_commands
+from beowire.compare.run import Outcome, Request, problems, run
+from beowire.conduct.own_commands import OwnCommand, parse_commands
 from beowire.conduct.own_drivers import own_drivers
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -61,18 +84,9 @@ from beowire.plan.patterns import DEFAULT, PATTERNS, parse_patterns
 from beowire.record.reader import Record, read_record
 from beowire.show import columns, terminal
 from beowire.show.html import write_report
-from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
 from beowire.visible import unguarded
 
-LONGEST_RUN_S = 7 * 24 * 3600.0
-_MOST_LAUNCHES = 1000
 _PIPE_WIDTH = 100
-#: A buffer begins in a page.
-LARGEST_OFFSET = 4095
-#: Messages a second: one each ten seconds at least, which an engine can wait for.
-_LEAST_RATE, _LARGEST_RATE = 0.1, 100e6
-#: The kernel gives less than the first to nobody.
-LEAST_BUFFER, LARGEST_BUFFER = 4 << 10, 1 << 30
 
 
 def register(app: typer.Typer) -> None:
@@ -87,124 +101,32 @@ def compare(
     lab: TwoNodesOption = False,
     hosts: HostsOption = None,
     slurm: SlurmOption = False,
-    drivers: Annotated[
-        str | None,
-        typer.Option(
-            "--drivers",
-            help="Drivers or groups: tcp,beowire or memory,sockets or all; mpi: every installed"
-            " MPI. Default: one of each kind. `beowire drivers` lists them.",
-        ),
-    ] = None,
-    driver: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--driver",
-            help="Your own driver, FILE.c written to driver.h: it is compiled, checked and"
-            " measured as well. May be repeated.",
-        ),
-    ] = None,
-    driver_command: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--driver-command",
-            help="NAME=COMMAND: run COMMAND and show its lines SIZE SECONDS (half round trip) as"
-            " NAME. May be repeated.",
-        ),
-    ] = None,
-    pattern: Annotated[
-        str,
-        typer.Option("--pattern", "--patterns", help=f"One or several of {', '.join(PATTERNS)}."),
-    ] = DEFAULT.name,
-    sizes: Annotated[
-        str | None,
-        typer.Option(
-            "--sizes",
-            help="Such as 8,1024,64KiB, or LOW-HIGH of the schedule. "
-            "Default: NetPIPE's schedule up to --max-size, fewer if --time is short.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
-    ] = None,
+    drivers: DriversOption = None,
+    driver: OwnDriversOption = None,
+    driver_command: OwnCommandsOption = None,
+    pattern: PatternOption = DEFAULT.name,
+    sizes: SizesOption = None,
+    out: OutOption = None,
     seconds: TimeOption = 120.0,
-    launches: Annotated[
-        int,
-        typer.Option(
-            "--launches",
-            help="Repeat everything this often with new processes; with --against, at most (20).",
-        ),
-    ] = 1,
+    launches: LaunchesOption = 1,
     against: AgainstOption = None,
     threshold: ThresholdOption = USUAL_THRESHOLD,
     rules: RulesOption = None,
     junit: JunitOption = None,
     prometheus: PrometheusOption = None,
-    max_size: Annotated[
-        str | None, typer.Option("--max-size", help="The largest message. Default: 4MiB.")
-    ] = None,
+    max_size: MaxSizeOption = None,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
     launched_by: LauncherOption = None,
-    pin: Annotated[
-        str | None,
-        typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen automatically."),
-    ] = None,
-    offset: Annotated[
-        str | None,
-        typer.Option(
-            "--offset",
-            help="Where messages begin, in bytes from the start of a page: N, or N,M for sent"
-            " and received.",
-        ),
-    ] = None,
-    load: Annotated[
-        str | None,
-        typer.Option(
-            "--load",
-            help="Measure idle and under a load, in turns: hog:NICE (0 equal, 19 low priority),"
-            " idle, duty:PERCENT or memory:NICE, as in `beowire load`; or several:"
-            " duty:25,duty:50,hog.",
-        ),
-    ] = None,
-    probes: Annotated[
-        str | None,
-        typer.Option(
-            "--probes",
-            help="Show the cost of messages (CPU time, interrupts, context switches), and more"
-            " in separate rounds: syscalls,hardware,soaker, or all, or none.",
-        ),
-    ] = None,
-    socket_buffer: Annotated[
-        str | None,
-        typer.Option(
-            "--socket-buffer",
-            help="Also measure TCP with socket buffers of this size, such as 512KiB (tcp-buffer).",
-        ),
-    ] = None,
-    message_rate: Annotated[
-        str | None,
-        typer.Option(
-            "--message-rate",
-            help="Messages per second of the pattern open-loop: 5000 or 20k. Default: 10, 50 and"
-            " 90 % of the highest rate without loss.",
-        ),
-    ] = None,
-    system_call_cost: Annotated[
-        str | None,
-        typer.Option(
-            "--system-call-cost",
-            help="Add this time, such as 300ns, to every system call of both ends, as on a"
-            " machine with slow system calls.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed for the order of sizes and turns.")
-    ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print result lines as they are measured, and nothing else."),
-    ] = False,
+    pin: PinOption = None,
+    offset: OffsetOption = None,
+    load: LoadOption = None,
+    probes: ProbesOption = None,
+    socket_buffer: SocketBufferOption = None,
+    message_rate: MessageRateOption = None,
+    system_call_cost: SystemCallCostOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
     csv: CsvOption = None,
     netpipe_columns: ColumnsOption = False,
     read_lab: ReadLab,
@@ -215,20 +137,12 @@ def compare(
     --lab, --hosts or --slurm both ends are on this host, over loopback. With --against the
     measurements of a record are repeated until it is clear whether anything is worse.
     """
-    if not 0 < seconds <= LONGEST_RUN_S:
-        raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
-    if not 1 <= launches <= _MOST_LAUNCHES:
-        raise BeowireError(f"--launches is 1 to {_MOST_LAUNCHES}")
+    check_amounts(seconds, launches)
     sinks.check(csv, netpipe_columns, as_json)
-    commands = parse_commands(driver_command or [])
     patterns = parse_patterns(pattern)
-    if commands and "pingpong" not in patterns:
-        raise BeowireError("--driver-command reports half round trips: use --pattern pingpong")
-    if commands and system_call_cost is not None:
-        raise BeowireError("--system-call-cost does not affect --driver-command: use one of them")
     request = Request(
         patterns=patterns,
-        sizes=_sizes(sizes, max_size),
+        sizes=read_sizes(sizes, max_size),
         scheduled=sizes is None,
         directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
         own_directory=out is None,
@@ -236,15 +150,15 @@ def compare(
         seconds=seconds,
         launches=launches,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
-        pins=_pins(pin),
-        offsets=_offsets(offset),
+        pins=read_pins(pin),
+        offsets=read_offsets(offset),
         interface=interface,
         loads=() if load is None else parse_loads(load),
         probes=probes,
-        socket_buffer=_socket_buffer(socket_buffer),
+        socket_buffer=read_socket_buffer(socket_buffer),
         call_cost_ns=None if system_call_cost is None else call_cost.parse(system_call_cost),
-        message_rate=_message_rate(message_rate, patterns),
-        commands=tuple(commands),
+        message_rate=read_message_rate(message_rate, patterns),
+        commands=_commands(driver_command, patterns, system_call_cost),
         json=as_json,
     )
     checks = read_checks(rules, junit, prometheus)
@@ -261,31 +175,47 @@ def compare(
     slurm = slurm or (not lab and hosts is None and is_step())
     if slurm and is_another_task():
         raise typer.Exit(0)  # `srun beowire compare`: the first task measures
-    many = any(PATTERNS[name].many for name in request.patterns)
     with Interrupts() as interrupts, never_worse() if against or rules else nullcontext():
+        many = any(PATTERNS[name].many for name in request.patterns)
         launcher: Launcher
         if lab:
             launcher = lab_launcher(read_lab())
-        elif hosts is not None and launched_by not in (None, SSH):
-            launcher = MpirunLauncher(launched_by, hosts, interface, many=many)
         elif hosts is not None:
-            launcher = SshLauncher(hosts, ssh_option or [], interface, many=many)
-        elif slurm:
-            launcher = SlurmLauncher(interface, many=many)
+            launcher = _to_hosts(hosts, ssh_option, launched_by, interface, many=many)
         else:
-            launcher = LocalLauncher()
+            launcher = SlurmLauncher(interface, many=many) if slurm else LocalLauncher()
         try:
             with own_drivers(driver or [], interrupts) as own:
                 outcome = run(launcher, replace(request, own=tuple(own)), interrupts)
         except KeyboardInterrupt:
             raise BeowireError("interrupted before anything was measured", 130) from None
-        quiet = request.json or sinks.takes_output(csv, netpipe_columns)
         record = read_record(request.record)
+        quiet = request.json or sinks.takes_output(csv, netpipe_columns)
         try:
-            _show(request, outcome, record, csv, netpipe_columns)
+            _show(request, outcome, record, csv, netpipe_columns, quiet=quiet)
         finally:
             status = checks.finish(record, quiet=quiet)
         raise typer.Exit(status if comparison is None else comparison.finish())
+
+
+def _commands(
+    texts: list[str] | None, patterns: list[str], system_call_cost: str | None
+) -> tuple[OwnCommand, ...]:
+    """What `--driver-command` asks for."""
+    commands = parse_commands(texts or [])
+    if commands and "pingpong" not in patterns:
+        raise BeowireError("--driver-command reports half round trips: use --pattern pingpong")
+    if commands and system_call_cost is not None:
+        raise BeowireError("--system-call-cost does not affect --driver-command: use one of them")
+    return tuple(commands)
+
+
+def _to_hosts(
+    hosts: str, ssh_options: list[str] | None, launcher: str | None, interface: str, *, many: bool
+) -> Launcher:
+    if launcher in (None, SSH):
+        return SshLauncher(hosts, ssh_options or [], interface, many=many)
+    return MpirunLauncher(launcher, hosts, interface, many=many)
 
 
 def _comparison(
@@ -302,7 +232,13 @@ def _comparison(
 
 
 def _show(
-    request: Request, outcome: Outcome, record: Record, csv: str | None, netpipe_columns: bool
+    request: Request,
+    outcome: Outcome,
+    record: Record,
+    csv: str | None,
+    netpipe_columns: bool,
+    *,
+    quiet: bool,
 ) -> None:
     """Table, plot and report of what is there; then what went wrong, in one line.
 
@@ -311,7 +247,6 @@ def _show(
     """
     report = request.directory / "report.html"
     unheard: OSError | None = None
-    quiet = request.json or sinks.takes_output(csv, netpipe_columns)
     if not quiet:
         try:
             print(_text_of(record, request), file=unguarded(sys.stdout))
@@ -346,69 +281,3 @@ def _text_of(record: Record, request: Request) -> str:
     return terminal.render(
         record, width=width, colour=sys.stdout.isatty(), probes=request.probes is not None
     )
-
-
-def problems(request: Request, outcome: Outcome, record: Record) -> list[str]:
-    """What went wrong in a run, a line each; nothing if all went well."""
-    if outcome.interrupted:
-        return [f"interrupted; what was measured is in {request.record}"]
-    if outcome.failures:
-        return list(outcome.failures)
-    if record.results:
-        return []
-    reasons = dict.fromkeys(f"{one.driver}: {one.reason}" for one in record.skipped)
-    return [f"nothing could be measured: {'; '.join(reasons)}"]
-
-
-def _sizes(sizes: str | None, max_size: str | None) -> list[int]:
-    if max_size is not None:
-        return parse_sizes(sizes, parse_size(max_size))
-    return parse_sizes(sizes) if sizes is None else parse_sizes(sizes, LARGEST_BYTES)
-
-
-def _offsets(text: str | None) -> tuple[int, int]:
-    if text is None:
-        return 0, 0
-    words = [word.strip() for word in text.split(",")]
-    numbers = [int(word) for word in words if re.fullmatch(r"[0-9]{1,4}", word)]
-    if len(numbers) != len(words) or len(words) > 2 or max(numbers) > LARGEST_OFFSET:
-        raise BeowireError(
-            f"cannot read --offset {text!r}: write bytes up to {LARGEST_OFFSET}, as 1 or 1,64"
-        )
-    return numbers[0], numbers[-1]
-
-
-def _message_rate(text: str | None, patterns: list[str]) -> float | None:
-    if text is None:
-        return None
-    if "open-loop" not in patterns:
-        raise BeowireError("--message-rate needs --pattern open-loop")
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kM]?)", text.strip())
-    rate = float(found[1]) * {"": 1, "k": 1e3, "M": 1e6}[found[2]] if found else 0.0
-    if not _LEAST_RATE <= rate <= _LARGEST_RATE:
-        raise BeowireError(
-            f"cannot send at --message-rate {text!r}: write messages per second, 0.1 to 100M,"
-            f" such as 20k"
-        )
-    return rate
-
-
-def _socket_buffer(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        size = parse_size(text)
-    except BeowireError as error:
-        raise BeowireError(f"--socket-buffer: {error}") from None
-    if not LEAST_BUFFER <= size <= LARGEST_BUFFER:
-        raise BeowireError("--socket-buffer is 4KiB to 1GiB")
-    return size
-
-
-def _pins(text: str | None) -> tuple[str | None, str | None]:
-    if text is None:
-        return None, None
-    words = [word.strip() for word in text.split(",")]
-    if len(words) != 2 or not all(word == "auto" or word.isdecimal() for word in words):
-        raise BeowireError(f"cannot read --pin {text!r}: write two CPU numbers, as 0,1")
-    return words[0], words[1]

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from beowire import files
-from beowire.commands.compare import (
+from beowire.commands.compare_options import (
     LARGEST_BUFFER,
     LARGEST_OFFSET,
     LEAST_BUFFER,
-    LONGEST_RUN_S,
-    problems,
+    check_amounts,
 )
 from beowire.commands.options import (
     ReadLab,
@@ -28,7 +27,7 @@ from beowire.commands.options import (
 from beowire.commands.sinks import write_file
 from beowire.compare import netpipe
 from beowire.compare.netpipe import Wanted
-from beowire.compare.run import Request, run
+from beowire.compare.run import Request, problems, run
 from beowire.errors import BeowireError
 from beowire.help_text import Command
 from beowire.interrupts import Interrupts
@@ -134,8 +133,8 @@ def netpipe_command(
 
 def _checked(wanted: Wanted, seconds: float | None) -> int | None:
     """The bytes of TCP's buffers, if any are asked for. BeowireError for what cannot be."""
-    if seconds is not None and not 0 < seconds <= LONGEST_RUN_S:
-        raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
+    if seconds is not None:
+        check_amounts(seconds)
     if max(wanted.offsets) > LARGEST_OFFSET:
         raise BeowireError(f"-O is at most {LARGEST_OFFSET} bytes")
     if not wanted.socket_buffer:

@@ -27,6 +27,7 @@ from beowire.plan.load import Load
 from beowire.plan.patterns import check_nodes
 from beowire.record.lines import DriverInfo, End, Line, Meta, ProbeInfo, Result, Skipped, Wire
 from beowire.record.parts import Found, Link
+from beowire.record.reader import Record
 from beowire.record.writer import RecordWriter
 from beowire.show.display import Display
 
@@ -435,6 +436,18 @@ class _Comparison:
                 raise BeowireError(
                     f"cannot write results to standard output: {error.strerror}", exit_code=1
                 ) from None
+
+
+def problems(request: Request, outcome: Outcome, record: Record) -> list[str]:
+    """What went wrong in a run, a line each; nothing if all went well."""
+    if outcome.interrupted:
+        return [f"interrupted; what was measured is in {request.record}"]
+    if outcome.failures:
+        return list(outcome.failures)
+    if record.results:
+        return []
+    reasons = dict.fromkeys(f"{one.driver}: {one.reason}" for one in record.skipped)
+    return [f"nothing could be measured: {'; '.join(reasons)}"]
 
 
 def choose_probes(text: str | None, table: Sequence[ProbeInfo]) -> tuple[str, ...]:
