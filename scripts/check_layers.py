@@ -10,10 +10,13 @@
 - A folder that the table calls pure includes no header of the system that has a clock, threads,
   files or sockets.
 - The files of a folder in ORDERED can be put in an order in which each calls only those before it.
+- The folders of the evaluator are in the same order in ARCHITECTURE.md and in the contract of
+  import-linter (pyproject.toml), which checks it.
 - Of a structure whose comment says which fields others may `set` and `read`, they use no others.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -201,6 +204,20 @@ def check_order(root: Path) -> Iterator[str]:
             yield f"{folder}: these need one another: {' -> '.join([*found, found[0]])}"
 
 
+def check_python(root: Path) -> Iterator[str]:
+    """Rows of the evaluator's table that are not layers of the contract."""
+    if not (root / "pyproject.toml").is_file():
+        return
+    document = (root / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    _, _, rows = document.partition("| in `evaluator/beowire/` | is |\n|---|---|\n")
+    cells = [row.split("|")[1] for row in rows.partition("\n\n")[0].splitlines()]
+    tool = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    order = next(one["layers"] for one in tool["importlinter"]["contracts"] if "layers" in one)
+    wanted = [set(re.findall(r"`(\w+)(?:/|\.py)`", cell)) for cell in cells[1:]]
+    if wanted != [set(layer.split(" : ")) for layer in order[-2::-1]]:
+        yield "pyproject.toml: the layers are not those of ARCHITECTURE.md's table"
+
+
 @dataclass
 class Face:
     """A structure of which others may use some fields only."""
@@ -299,5 +316,6 @@ def check(root: Path) -> list[str]:
     return [
         *check_includes(root, layers(root)),
         *check_order(root),
+        *check_python(root),
         *check_faces(root),
     ]

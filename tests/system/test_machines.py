@@ -13,8 +13,8 @@ from beowire import paths
 from beowire.compare import run as running
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
+from beowire.places.lab.cards import CARDS
 from beowire.places.lab.machines import parts
-from beowire.places.lab.machines.cards import CARDS
 from beowire.places.lab.options import read_lab_options
 from beowire.places.launch.lab import LabLauncher
 from beowire.places.launch.machines import MachinesLauncher

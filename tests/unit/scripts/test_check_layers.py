@@ -184,3 +184,14 @@ def test_the_project_has_tables_and_faces() -> None:
     assert table["transport/core"].pure and not table["transport/lane"].pure
     assert {"fabric", "apps", "evaluator/engine"} <= table.keys()
     assert {face.name for face in check_layers.faces(ROOT)} == {"message_layer", "message_peer"}
+
+
+def test_the_evaluators_folders_are_in_the_order_of_the_contract(tree: Path) -> None:
+    contract = '[[tool.importlinter.contracts]]\nlayers = ["cli : commands", "{}", "errors"]\n'
+    rows = "| the rest | x |\n| `record/` | x |\n| `cli.py`, `commands/` | x |\n"
+    with (tree / "ARCHITECTURE.md").open("a") as stream:
+        stream.write(f"\n| in `evaluator/beowire/` | is |\n|---|---|\n{rows}\n")
+    write(tree / "pyproject.toml", contract.format("record"))
+    assert check_layers.check(tree) == []
+    write(tree / "pyproject.toml", contract.format("places"))
+    assert "layers are not those" in "".join(check_layers.check(tree))

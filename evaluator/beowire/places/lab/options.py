@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from beowire.errors import BeowireError
-from beowire.places.lab.machines.cards import CARDS, USUAL
+from beowire.places.lab.cards import CARDS, USUAL
 
 MAX_NODES = 250
 """All nodes are in one /24."""

@@ -3,8 +3,8 @@
 
 `keeper.py` is the process that such a lab lives and dies with. It starts the machines (`guest.py`;
 `qemu.py` and `uml.py` say how each kind is started, `parts.py` finds what that takes,
-`initramfs.py` brings a kernel of QEMU to the host's files, `cards.py` lists the network cards,
-`wire.py` joins more than two). In each machine `agent.py` is the first process, and runs programs
-(`program.py`). `call.py` runs a program in a machine, for whoever wants that; between the two
-`broker.py` passes frames on (`frames.py`), all of them over `loop.py`.
+`initramfs.py` brings a kernel of QEMU to the host's files, `wire.py` joins more than two). In each
+machine `agent.py` is the first process, and runs programs (`program.py`). `call.py` runs a program
+in a machine, for whoever wants that; between the two `broker.py` passes frames on (`frames.py`),
+all of them over `loop.py`.
 """

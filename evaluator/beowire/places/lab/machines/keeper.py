@@ -20,10 +20,10 @@ from dataclasses import replace
 from beowire import isolated
 from beowire.errors import BeowireError
 from beowire.places.lab import cluster, keeper, network, processes
+from beowire.places.lab.cards import CARDS
 from beowire.places.lab.keeper import KeeperRequest
 from beowire.places.lab.machines import frames, initramfs, parts, qemu, uml
 from beowire.places.lab.machines.broker import Broker
-from beowire.places.lab.machines.cards import CARDS
 from beowire.places.lab.machines.frames import Link
 from beowire.places.lab.machines.guest import Guest
 from beowire.places.lab.machines.loop import Loop

@@ -2,7 +2,7 @@
 """How a machine of QEMU is started. Nothing here runs anything."""
 
 from beowire.places.lab import network
-from beowire.places.lab.machines.cards import Card
+from beowire.places.lab.cards import Card
 from beowire.places.lab.machines.initramfs import TAG
 from beowire.places.lab.machines.parts import QemuParts
 
