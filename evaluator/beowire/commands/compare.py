@@ -64,6 +64,7 @@ from beowire.commands.options import (
     TwoNodesOption,
     check_where,
     given,
+    launcher_of,
     with_lab_options,
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
@@ -73,10 +74,7 @@ from beowire.conduct.own_drivers import own_drivers
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.places.launch.base import Launcher
-from beowire.places.launch.local import LocalLauncher
-from beowire.places.launch.machines import lab_launcher
 from beowire.places.launch.slurm import SlurmLauncher, is_another_task, is_step
-from beowire.places.launch.ssh import SshLauncher
 from beowire.places.mpi.launcher import MpirunLauncher
 from beowire.plan import call_cost
 from beowire.plan.load import parse_loads
@@ -178,12 +176,13 @@ def compare(
     with Interrupts() as interrupts, never_worse() if against or rules else nullcontext():
         many = any(PATTERNS[name].many for name in request.patterns)
         launcher: Launcher
-        if lab:
-            launcher = lab_launcher(read_lab())
-        elif hosts is not None:
-            launcher = _to_hosts(hosts, ssh_option, launched_by, interface, many=many)
+        if slurm:
+            launcher = SlurmLauncher(interface, many=many)
+        elif hosts is not None and launched_by not in (None, SSH):
+            launcher = MpirunLauncher(launched_by, hosts, interface, many=many)
         else:
-            launcher = SlurmLauncher(interface, many=many) if slurm else LocalLauncher()
+            described = read_lab() if lab else None
+            launcher = launcher_of(described, hosts, ssh_option, interface, many=many)
         try:
             with own_drivers(driver or [], interrupts) as own:
                 outcome = run(launcher, replace(request, own=tuple(own)), interrupts)
@@ -208,14 +207,6 @@ def _commands(
     if commands and system_call_cost is not None:
         raise BeowireError("--system-call-cost does not affect --driver-command: use one of them")
     return tuple(commands)
-
-
-def _to_hosts(
-    hosts: str, ssh_options: list[str] | None, launcher: str | None, interface: str, *, many: bool
-) -> Launcher:
-    if launcher in (None, SSH):
-        return SshLauncher(hosts, ssh_options or [], interface, many=many)
-    return MpirunLauncher(launcher, hosts, interface, many=many)
 
 
 def _comparison(

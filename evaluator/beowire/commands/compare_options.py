@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from beowire.commands.options import check_seconds
 from beowire.errors import BeowireError
 from beowire.plan.patterns import PATTERNS
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
@@ -133,8 +134,7 @@ JsonOption = Annotated[
 
 def check_amounts(seconds: float, launches: int = 1) -> None:
     """BeowireError if there is too much or nothing to measure."""
-    if not 0 < seconds <= _LONGEST_RUN_S:
-        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    check_seconds(seconds, _LONGEST_RUN_S)
     if not 1 <= launches <= _MOST_LAUNCHES:
         raise BeowireError(f"--launches is 1 to {_MOST_LAUNCHES}")
 

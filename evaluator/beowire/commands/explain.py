@@ -16,17 +16,14 @@ from beowire.commands.options import (
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
+    check_seconds,
     check_where,
+    launcher_of,
     with_lab_options,
 )
-from beowire.errors import BeowireError
 from beowire.explain import show
 from beowire.explain.run import Asked, explain
 from beowire.interrupts import Interrupts
-from beowire.places.launch.base import Launcher
-from beowire.places.launch.local import LocalLauncher
-from beowire.places.launch.machines import lab_launcher
-from beowire.places.launch.ssh import SshLauncher
 from beowire.show.html import write_report
 from beowire.sizes import parse_size
 
@@ -71,8 +68,7 @@ def command(
     Measures the driver and those below it side by side. Then, if perf may be used, divides its half
     round trip among system calls, copies, protocol, driver, interrupts and wake-ups.
     """
-    if not 0 < seconds <= _LONGEST_RUN_S:
-        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    check_seconds(seconds, _LONGEST_RUN_S)
     check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
     asked = Asked(
         driver,
@@ -83,13 +79,7 @@ def command(
         interface,
         trace,
     )
-    launcher: Launcher
-    if lab:
-        launcher = lab_launcher(read_lab())
-    elif hosts is not None:
-        launcher = SshLauncher(hosts, ssh_option or [], interface)
-    else:
-        launcher = LocalLauncher()
+    launcher = launcher_of(read_lab() if lab else None, hosts, ssh_option, interface)
     with Interrupts() as interrupts:
         found = explain(launcher, asked, interrupts)
         report = asked.directory / "report.html"

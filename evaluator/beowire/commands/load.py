@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from beowire.commands.options import check_seconds
 from beowire.conduct.load import Background, Meter
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -49,8 +50,8 @@ def load(
     Prints each second, and at the end, the share of each CPU that it got. It ends when its time is
     over, on Ctrl-C or SIGTERM, or when its parent ends.
     """
-    if seconds is not None and not 0 < seconds <= _LONGEST_S:
-        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_S:g} seconds")
+    if seconds is not None:
+        check_seconds(seconds, _LONGEST_S)
     wanted = parse_load(kind, "the load")
     chosen = [] if cpus is None else _cpus(cpus)
     with Interrupts() as interrupts:

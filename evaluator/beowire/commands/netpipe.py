@@ -21,6 +21,7 @@ from beowire.commands.options import (
     ReadLab,
     SshOption,
     TwoNodesOption,
+    launcher_of,
     refuse_lab_options,
     with_lab_options,
 )
@@ -33,9 +34,6 @@ from beowire.help_text import Command
 from beowire.interrupts import Interrupts
 from beowire.places.lab.options import LabOptions
 from beowire.places.launch.base import Launcher
-from beowire.places.launch.local import LocalLauncher
-from beowire.places.launch.machines import lab_launcher
-from beowire.places.launch.ssh import SshLauncher
 from beowire.plan.plan import LEAST_CELL_S
 from beowire.record.reader import Record, read_record
 from beowire.show import columns
@@ -146,12 +144,10 @@ def _checked(wanted: Wanted, seconds: float | None) -> int | None:
 
 
 def _launcher(wanted: Wanted, lab: LabOptions | None, ssh_options: list[str]) -> Launcher:
-    if lab is not None:
-        return lab_launcher(lab)
-    if not wanted.host or wanted.host in _HERE:
-        return LocalLauncher()
-    pair = wanted.host if "," in wanted.host else f"{socket.gethostname()},{wanted.host}"
-    return SshLauncher(pair, ssh_options)
+    pair = None if not wanted.host or wanted.host in _HERE else wanted.host
+    if pair is not None and "," not in pair:
+        pair = f"{socket.gethostname()},{pair}"
+    return launcher_of(lab, pair, ssh_options)
 
 
 def _write(record: Record, wanted: Wanted, request: Request) -> None:

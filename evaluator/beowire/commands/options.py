@@ -10,6 +10,10 @@ import typer
 
 from beowire.errors import BeowireError
 from beowire.places.lab.options import LabOptions, read_lab_options
+from beowire.places.launch.base import Launcher
+from beowire.places.launch.local import LocalLauncher
+from beowire.places.launch.machines import lab_launcher
+from beowire.places.launch.ssh import SshLauncher
 
 TwoHostsOption = Annotated[
     str | None, typer.Option("--hosts", help="Between two hosts, over ssh: A,B.")
@@ -116,6 +120,28 @@ def check_where(
         raise BeowireError("--launcher needs --hosts A,B")
     if ssh_options and launcher not in (None, SSH):
         raise BeowireError(f"--ssh-option is for ssh, not for {launcher}: leave one of them out")
+
+
+def check_seconds(seconds: float, most: float) -> None:
+    """BeowireError unless `--time` is something."""
+    if not 0 < seconds <= most:
+        raise BeowireError(f"--time is more than 0 and at most {most:g} seconds")
+
+
+def launcher_of(
+    lab: LabOptions | None,
+    hosts: str | None,
+    ssh_options: Sequence[str] | None,
+    interface: str = "",
+    *,
+    many: bool = False,
+) -> Launcher:
+    """What starts engines in a lab, on hosts over ssh, or else here."""
+    if lab is not None:
+        return lab_launcher(lab)
+    if hosts is not None:
+        return SshLauncher(hosts, list(ssh_options or []), interface, many=many)
+    return LocalLauncher()
 
 
 def given(context: typer.Context) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from beowire import files
-from beowire.commands.options import TimeOption
+from beowire.commands.options import TimeOption, check_seconds
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.reproduce import steps
@@ -59,8 +59,7 @@ def reproduce(
     and its record is kept.
     """
     paper = paper_of(number)
-    if not 0 < seconds <= _LONGEST_RUN_S:
-        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    check_seconds(seconds, _LONGEST_RUN_S)
     planned = list(paper.plan(seconds))
     wanted = steps.chosen(planned, only)
     now = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")

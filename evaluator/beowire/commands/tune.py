@@ -16,16 +16,15 @@ from beowire.commands.options import (
     TimeOption,
     TwoHostsOption,
     TwoNodesOption,
+    check_seconds,
     check_where,
+    launcher_of,
     with_lab_options,
 )
 from beowire.compare import tuning
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.places.launch.base import Launcher
 from beowire.places.launch.local import LocalLauncher
-from beowire.places.launch.machines import lab_launcher
-from beowire.places.launch.ssh import SshLauncher
 
 _LONGEST_RUN_S = 24 * 3600.0
 
@@ -72,8 +71,7 @@ def tune(
     if lab == (hosts is not None):
         raise BeowireError("say where to measure: --hosts A,B, or --lab to try it")
     check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
-    if not 0 < seconds <= _LONGEST_RUN_S:
-        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    check_seconds(seconds, _LONGEST_RUN_S)
     if lab and out is None:
         raise BeowireError(
             "a lab's configuration does not suit real networks: name a file with --out FILE"
@@ -81,14 +79,8 @@ def tune(
     path = out or tuning.default_path()
     tuning.check_writable(path)
     kept = tuning.kept_of(path)
-    launcher: Launcher
-    if hosts is not None:
-        launcher = SshLauncher(hosts, ssh_option or [], interface)
-        where = f"between {hosts}"
-    else:
-        options = read_lab()
-        launcher = lab_launcher(options)
-        where = "in a lab: no real network"
+    launcher = launcher_of(read_lab() if lab else None, hosts, ssh_option, interface)
+    where = "in a lab: no real network" if lab else f"between {hosts}"
     # What goes to standard output then is the file, and what people read goes beside it.
     said = sys.stderr if files.is_standard_output(path) else sys.stdout
     choices = []

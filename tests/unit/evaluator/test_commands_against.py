@@ -114,7 +114,7 @@ def launchers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[FakeLauncher]]:
         made.append(FakeLauncher(drivers=_slower()))
         return made[-1]
 
-    monkeypatch.setattr(command, "LocalLauncher", launcher)
+    monkeypatch.setattr("beowire.commands.options.LocalLauncher", launcher)
     yield made
     assert all(process.poll() is not None for one in made for process in one.processes)
 
@@ -205,7 +205,9 @@ def test_compare__against__what_fails_does_not_end_as_if_it_were_worse(
     measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = {"steady": {"fault": "die", "fault_run": 1}}
-    monkeypatch.setattr(command, "LocalLauncher", lambda: FakeLauncher(drivers=broken))
+    monkeypatch.setattr(
+        "beowire.commands.options.LocalLauncher", lambda: FakeLauncher(drivers=broken)
+    )
     with pytest.raises(BeowireError) as caught:
         _compare("--against", measured, "--out", tmp_path / "after", "--launches", "4", *_TIME)
     assert caught.value.exit_code == 2

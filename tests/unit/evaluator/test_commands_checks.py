@@ -112,7 +112,7 @@ def test_report__rules_are_of_one_record(record: Path) -> None:
 def test_compare__rules__decide_how_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, status: int
 ) -> None:
-    monkeypatch.setattr(compare, "LocalLauncher", FakeLauncher)
+    monkeypatch.setattr("beowire.commands.options.LocalLauncher", FakeLauncher)
     words = ("--drivers", "steady", "--sizes", "8", "--time", "1", "--out", tmp_path / "new")
     assert _beowire("compare", *words, "--rules", _rules(tmp_path, limit, "steady")) == status
 
@@ -121,7 +121,9 @@ def test_compare__rules__what_fails_breaks_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = {"steady": {"fault": "die", "fault_run": 1}}
-    monkeypatch.setattr(compare, "LocalLauncher", lambda: FakeLauncher(drivers=broken))
+    monkeypatch.setattr(
+        "beowire.commands.options.LocalLauncher", lambda: FakeLauncher(drivers=broken)
+    )
     words = ("--drivers", "steady", "--sizes", "8", "--time", "1", "--out", tmp_path / "new")
     rules, junit = _rules(tmp_path, 'at_most = "1s"', "steady"), tmp_path / "rules.xml"
     with pytest.raises(BeowireError) as caught:
