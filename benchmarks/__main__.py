@@ -13,24 +13,20 @@ from types import ModuleType
 from benchmarks import (
     agreement,
     apps,
-    bulk,
-    cpu,
     document,
     instrument,
     interrupts,
-    latency,
-    loaded,
     loss,
     memory,
     mpi,
     pipeline,
     provider,
-    rate,
     shaped,
     shm,
     table,
     trace,
 )
+from benchmarks.comparisons import COMPARISONS, Compared
 from benchmarks.context import Context
 from benchmarks.figure import Results
 from beowire import files
@@ -39,15 +35,16 @@ from beowire.interrupts import Interrupts
 from beowire.plan import call_cost
 from beowire.plan.call_cost import OPTION
 
-BENCHMARKS: dict[str, ModuleType] = {
-    "latency": latency,
-    "bulk": bulk,
-    "rate": rate,
+#: In this order; what each needs, and how it is measured.
+BENCHMARKS: dict[str, ModuleType | Compared] = {
+    "latency": COMPARISONS["latency"],
+    "bulk": COMPARISONS["bulk"],
+    "rate": COMPARISONS["rate"],
     "shaped": shaped,
     "loss": loss,
     "shm": shm,
-    "cpu": cpu,
-    "loaded": loaded,
+    "cpu": COMPARISONS["cpu"],
+    "loaded": COMPARISONS["loaded"],
     "memory": memory,
     "mpi": mpi,
     "provider": provider,
