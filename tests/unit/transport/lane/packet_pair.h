@@ -91,4 +91,84 @@ static inline void set_interface(const char *name, unsigned long request, int va
     close(control);
 }
 
+/** What holds for a packet lane and for one over AF_XDP, as the lane `b`; it closes them. */
+static inline void frames_arrive_whole_and_in_order(struct lane *a, struct lane *b)
+{
+    uint32_t bytes = 0;
+
+    assert_int_equal(b->frame_bytes, 1500);
+    assert_int_equal(send_frames(a, b, 2, 20, 1, 0), 20);
+    assert_int_equal(send_frames(a, b, 2, 1, 21, 1500 - HEAD_BYTES), 1);
+    for (int i = 1; i <= 21; i++) {
+        assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), i);
+        assert_int_equal(bytes, i <= 20 ? HEAD_BYTES : 1500);
+    }
+    assert_int_equal(a->sent_frames, 21);
+    assert_int_equal(b->received_frames, 21);
+    assert_int_equal(b->received_bytes, 20 * HEAD_BYTES + 1500);
+    close_lane(a);
+    close_lane(b);
+}
+
+static inline void goes_round_its_rings(struct lane *a, struct lane *b, uint32_t frame_bytes)
+{
+    uint32_t bytes = 0;
+
+    for (unsigned i = 0; i < 3 * LANE_RING_FRAMES; i += 8) {
+        assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, frame_bytes - HEAD_BYTES), 8);
+        for (unsigned j = 0; j < 8; j++) {
+            assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), (uint8_t)(i + j));
+            assert_int_equal(bytes, frame_bytes);
+        }
+    }
+    assert_int_equal(b->operations->status(b), 0);
+    assert_int_equal(b->dropped_frames, 0);
+    close_lane(a);
+    close_lane(b);
+}
+
+static inline void counts_what_did_not_fit(struct lane *a, struct lane *b)
+{
+    unsigned taken = 0;
+    unsigned arrived = 0;
+
+    for (unsigned i = 0; i < 4 * MESSAGE_CHUNKS; i += 16) {
+        taken += send_frames(a, b, 2, 16, (uint8_t)i, 100);
+    }
+    while (receive_frame(b, 100000000, NULL) >= 0) {
+        arrived++;
+    }
+    assert_int_equal(b->operations->status(b), 0);
+    assert_true(b->dropped_frames > 0);
+    assert_int_equal(arrived + b->dropped_frames, taken);
+    close_lane(a);
+    close_lane(b);
+}
+
+/** `b` is endpoint 0x0102, `other` at the same interface 0x0201. */
+static inline void gets_only_frames_for_its_endpoint(struct lane *a, struct lane *b,
+                                                     struct lane *other)
+{
+    assert_int_equal(send_frames(a, b, 0x0103, 1, 1, 0), 1);
+    assert_int_equal(send_frames(a, b, 0x0201, 1, 2, 0), 1);
+    assert_int_equal(send_frames(a, b, 0x0102, 1, 3, 0), 1);
+    assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), 3);
+    assert_int_equal(receive_frame(other, PATIENCE_NS, NULL), 2);
+    assert_int_equal(b->received_frames, 1);
+    close_lane(a);
+    close_lane(b);
+    close_lane(other);
+}
+
+/** A packet lane. */
+static inline struct lane *open_packet(const char *interface, uint16_t endpoint)
+{
+    struct packet_lane_options options = {
+        .interface = interface, .ethertype = ETHERTYPE, .endpoint = endpoint};
+    struct lane *lane = NULL;
+
+    assert_int_equal(packet_lane_open(&options, &lane), 0);
+    return lane;
+}
+
 #endif /* BEOWIRE_TESTS_LANE_PACKET_PAIR_H */

@@ -20,39 +20,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct lane *open_lane(const char *interface, uint16_t endpoint)
-{
-    struct packet_lane_options options = {
-        .interface = interface, .ethertype = ETHERTYPE, .endpoint = endpoint};
-    struct lane *lane = NULL;
-
-    assert_int_equal(packet_lane_open(&options, &lane), 0);
-    return lane;
-}
-
 TEST(packet_lane__frames_arrive_whole_and_in_order)
 {
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 2);
-    uint32_t bytes = 0;
-
-    assert_int_equal(a->frame_bytes, 1500);
-    assert_int_equal(send_frames(a, b, 2, 20, 1, 0), 20);
-    assert_int_equal(send_frames(a, b, 2, 1, 21, 1500 - HEAD_BYTES), 1);
-    for (int i = 1; i <= 21; i++) {
-        assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), i);
-        assert_int_equal(bytes, i <= 20 ? HEAD_BYTES : 1500);
-    }
-    assert_int_equal(a->sent_frames, 21);
-    assert_int_equal(b->received_frames, 21);
-    close_lane(a);
-    close_lane(b);
+    frames_arrive_whole_and_in_order(open_packet("end0", 1), open_packet("end1", 2));
 }
 
 TEST(packet_lane__says_who_sent)
 {
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 2);
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_packet("end1", 2);
     struct lane_incoming incoming[2];
 
     assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 1);
@@ -67,63 +43,24 @@ TEST(packet_lane__says_who_sent)
 
 TEST(packet_lane__goes_round_its_ring)
 {
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 2);
-
-    for (unsigned i = 0; i < 3 * MESSAGE_CHUNKS; i += 8) {
-        assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, 100), 8);
-        for (unsigned j = 0; j < 8; j++) {
-            assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), (uint8_t)(i + j));
-        }
-    }
-    assert_int_equal(b->operations->status(b), 0);
-    assert_int_equal(b->dropped_frames, 0);
-    close_lane(a);
-    close_lane(b);
+    goes_round_its_rings(open_packet("end0", 1), open_packet("end1", 2), 160);
 }
 
 TEST(packet_lane__counts_what_did_not_fit_its_ring)
 {
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 2);
-    const unsigned sent = 4 * MESSAGE_CHUNKS;
-    unsigned taken = 0;
-    unsigned arrived = 0;
-
-    for (unsigned i = 0; i < sent; i += 16) {
-        taken += send_frames(a, b, 2, 16, (uint8_t)i, 100);
-    }
-    while (receive_frame(b, 100000000, NULL) >= 0) {
-        arrived++;
-    }
-    assert_int_equal(b->operations->status(b), 0);
-    assert_true(b->dropped_frames > 0);
-    assert_int_equal(arrived + b->dropped_frames, taken);
-    close_lane(a);
-    close_lane(b);
+    counts_what_did_not_fit(open_packet("end0", 1), open_packet("end1", 2));
 }
 
 TEST(packet_lane__gets_only_frames_for_its_endpoint)
 {
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 0x0102);
-    struct lane *other = open_lane("end1", 0x0201);
-
-    assert_int_equal(send_frames(a, b, 0x0103, 1, 1, 0), 1);
-    assert_int_equal(send_frames(a, b, 0x0201, 1, 2, 0), 1);
-    assert_int_equal(send_frames(a, b, 0x0102, 1, 3, 0), 1);
-    assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), 3);
-    assert_int_equal(receive_frame(other, PATIENCE_NS, NULL), 2);
-    assert_int_equal(b->received_frames, 1);
-    close_lane(a);
-    close_lane(b);
-    close_lane(other);
+    gets_only_frames_for_its_endpoint(open_packet("end0", 1), open_packet("end1", 0x0102),
+                                      open_packet("end1", 0x0201));
 }
 
 TEST(packet_lane__gets_only_frames_for_its_host)
 {
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 2);
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_packet("end1", 2);
     const struct lane_address elsewhere = {{0x02, 0xFE, 1, 2, 3, 4}};
     const struct lane_address everywhere = {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
 
@@ -137,7 +74,7 @@ TEST(packet_lane__gets_only_frames_for_its_host)
 
 TEST(packet_lane__wait_ends_when_the_time_is_over)
 {
-    struct lane *a = open_lane("end0", 1);
+    struct lane *a = open_packet("end0", 1);
 
     assert_int_equal(wait_for(a, 0), 0);
     assert_int_equal(wait_for(a, 1000000), 0);
@@ -146,7 +83,7 @@ TEST(packet_lane__wait_ends_when_the_time_is_over)
 
 TEST(packet_lane__reaches_who_is_at_another_mac)
 {
-    struct lane *a = open_lane("end0", 1);
+    struct lane *a = open_packet("end0", 1);
     struct address_layout layout = {.rails = 1, .ethertype = to_le16(ETHERTYPE)};
     struct lane_address to;
 
@@ -223,32 +160,20 @@ TEST(packet_lane_open__mtu_decides_the_longest_frame)
 
 TEST(packet_lane__jumbo_frames_go_round_the_ring)
 {
-    uint32_t bytes = 0;
-
     set_interface("end0", SIOCSIFMTU, 9000);
     set_interface("end1", SIOCSIFMTU, 9000);
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 2);
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_packet("end1", 2);
     assert_true(b->capacity_bytes >= LANE_RING_FRAMES * UINT64_C(9000));
-    for (unsigned i = 0; i < 3 * LANE_RING_FRAMES; i += 8) {
-        assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, 9000 - HEAD_BYTES), 8);
-        for (unsigned j = 0; j < 8; j++) {
-            assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), (uint8_t)(i + j));
-            assert_int_equal(bytes, 9000);
-        }
-    }
-    assert_int_equal(b->operations->status(b), 0);
-    assert_int_equal(b->dropped_frames, 0);
-    close_lane(a);
-    close_lane(b);
+    goes_round_its_rings(a, b, 9000);
     set_interface("end0", SIOCSIFMTU, 1500);
     set_interface("end1", SIOCSIFMTU, 1500);
 }
 
 TEST(packet_lane__over_loopback_frames_are_as_long_as_their_length_field)
 {
-    struct lane *a = open_lane("lo", 1);
-    struct lane *b = open_lane("lo", 2);
+    struct lane *a = open_packet("lo", 1);
+    struct lane *b = open_packet("lo", 2);
     uint32_t bytes = 0;
 
     assert_int_equal(a->frame_bytes, UINT16_MAX);
@@ -265,8 +190,8 @@ TEST(packet_lane__mtu_is_lowered)
 {
     set_interface("end0", SIOCSIFMTU, 9000);
     set_interface("end1", SIOCSIFMTU, 9000);
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 2);
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_packet("end1", 2);
     assert_int_equal(send_frames(a, b, 2, 1, 0, 8000), 1);
     assert_int_equal(a->narrowed_bytes, 0);
     set_interface("end0", SIOCSIFMTU, 1500);
@@ -287,8 +212,8 @@ TEST(packet_lane__mtu_is_lowered)
 
 TEST(packet_lane__interface_goes_down)
 {
-    struct lane *a = open_lane("end0", 1);
-    struct lane *b = open_lane("end1", 2);
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_packet("end1", 2);
 
     assert_int_equal(a->operations->status(a), 0);
     set_interface("end0", SIOCSIFFLAGS, 0);
@@ -310,7 +235,7 @@ TEST(packet_lane__interface_goes_down)
 /** Whoever shares the wire may send what we never would. */
 TEST(packet_lane__a_frame_longer_than_ours)
 {
-    struct lane *b = open_lane("end1", 2);
+    struct lane *b = open_packet("end1", 2);
     uint8_t raw[ETH_HLEN + 3000] = {0};
     struct sockaddr_ll to = {
         .sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex("end0"), .sll_halen = ETH_ALEN};
@@ -341,7 +266,7 @@ TEST(packet_lane__a_frame_longer_than_ours)
     assert_int_equal(b->foreign_frames, cut_short);
     set_interface("end0", SIOCSIFMTU, 1500);
     set_interface("end1", SIOCSIFMTU, 1500);
-    struct lane *a = open_lane("end0", 1);
+    struct lane *a = open_packet("end0", 1);
     assert_int_equal(send_frames(a, b, 2, 1, 7, 0), 1);
     assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), 7);
     close_lane(a);

@@ -18,16 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static struct lane *open_packet(const char *interface, uint16_t endpoint)
-{
-    struct packet_lane_options options = {
-        .interface = interface, .ethertype = ETHERTYPE, .endpoint = endpoint};
-    struct lane *lane = NULL;
-
-    assert_int_equal(packet_lane_open(&options, &lane), 0);
-    return lane;
-}
-
 static int try_xdp(const char *interface, uint16_t endpoint, struct lane **lane)
 {
     struct packet_lane_options options = {
@@ -68,26 +58,14 @@ static size_t tapped(int tap)
 
 TEST(xdp_lane__frames_arrive_and_the_network_stack_does_not_see_them)
 {
-    struct lane *a = open_packet("end0", 1);
     struct lane *b = open_xdp("end1", 2);
     int tap = open_tap("end1", ETHERTYPE);
-    uint32_t bytes = 0;
 
-    assert_int_equal(b->frame_bytes, 1500);
     assert_int_equal(b->kind, LANE_PACKET); /* frames name it so */
     assert_int_equal(b->opened_as, LANE_XDP);
-    assert_int_equal(send_frames(a, b, 2, 20, 1, 0), 20);
-    assert_int_equal(send_frames(a, b, 2, 1, 21, 1500 - HEAD_BYTES), 1);
-    for (int i = 1; i <= 21; i++) {
-        assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), i);
-        assert_int_equal(bytes, i <= 20 ? HEAD_BYTES : 1500);
-    }
-    assert_int_equal(b->received_frames, 21);
-    assert_int_equal(b->received_bytes, 20 * HEAD_BYTES + 1500);
+    frames_arrive_whole_and_in_order(open_packet("end0", 1), b);
     assert_int_equal(tapped(tap), 0);
     close(tap);
-    close_lane(a);
-    close_lane(b);
 }
 
 /** And what it sends arrives at a packet lane. */
@@ -113,58 +91,19 @@ TEST(xdp_lane__says_who_sent_and_answers)
 
 TEST(xdp_lane__goes_round_its_rings)
 {
-    struct lane *a = open_xdp("end0", 1);
-    struct lane *b = open_xdp("end1", 2);
-
-    for (unsigned i = 0; i < 3 * LANE_RING_FRAMES; i += 8) {
-        assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, 100), 8);
-        for (unsigned j = 0; j < 8; j++) {
-            assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), (uint8_t)(i + j));
-        }
-    }
-    assert_int_equal(b->operations->status(b), 0);
-    assert_int_equal(b->dropped_frames, 0);
-    close_lane(a);
-    close_lane(b);
+    goes_round_its_rings(open_xdp("end0", 1), open_xdp("end1", 2), 160);
 }
 
 TEST(xdp_lane__counts_what_did_not_fit_its_rings)
 {
-    struct lane *a = open_packet("end0", 1);
-    struct lane *b = open_xdp("end1", 2);
-    const unsigned sent = 4 * LANE_RING_FRAMES;
-    unsigned taken = 0;
-    unsigned arrived = 0;
-
-    for (unsigned i = 0; i < sent; i += 16) {
-        taken += send_frames(a, b, 2, 16, (uint8_t)i, 100);
-    }
-    while (receive_frame(b, 100000000, NULL) >= 0) {
-        arrived++;
-    }
-    assert_int_equal(b->operations->status(b), 0);
-    assert_true(b->dropped_frames > 0);
-    assert_int_equal(arrived + b->dropped_frames, taken);
-    close_lane(a);
-    close_lane(b);
+    counts_what_did_not_fit(open_packet("end0", 1), open_xdp("end1", 2));
 }
 
 /** Endpoints that cannot have it are not disturbed by the one that has. */
 TEST(xdp_lane__other_endpoints_get_theirs)
 {
-    struct lane *a = open_packet("end0", 1);
-    struct lane *b = open_xdp("end1", 0x0102);
-    struct lane *other = open_packet("end1", 0x0201);
-
-    assert_int_equal(send_frames(a, b, 0x0103, 1, 1, 0), 1);
-    assert_int_equal(send_frames(a, b, 0x0201, 1, 2, 0), 1);
-    assert_int_equal(send_frames(a, b, 0x0102, 1, 3, 0), 1);
-    assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), 3);
-    assert_int_equal(receive_frame(other, PATIENCE_NS, NULL), 2);
-    assert_int_equal(b->received_frames, 1);
-    close_lane(a);
-    close_lane(b);
-    close_lane(other);
+    gets_only_frames_for_its_endpoint(open_packet("end0", 1), open_xdp("end1", 0x0102),
+                                      open_packet("end1", 0x0201));
 }
 
 TEST(xdp_lane__other_protocols_pass)
