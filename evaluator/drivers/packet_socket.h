@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * packet_socket.h - the packet driver's socket on an Ethernet interface, and what its frames look
- * like.
- *
- *      0        6        12     14      16        18       20       22
- *      +--------+--------+------+-------+---------+--------+--------+---------
- *      | to MAC | own MAC| type | port  | message | frame  | bytes  | payload
- *      +--------+--------+------+-------+---------+--------+--------+---------
- *
- * type is 0x88B6 (IEEE 802 local experimental 2), big-endian; the other fields are little-endian.
- * `port` names the receiving session on that interface, `message` counts messages, `frame` counts
- * frames within one (or is GREETING), `bytes` is the payload without padding.
+ * packet_socket.h - the packet driver's socket on an Ethernet interface. frames.h has what its
+ * frames look like.
  *
  * Only frames of the EtherType that are addressed to this host and to this socket's port get in: a
  * filter in the kernel sees to that from before the first frame on, and is locked.
@@ -22,23 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frames.h"
 #include "packet_ring.h"
 
 #define PACKET_ETHERTYPE 0x88B6
 
 /** Largest MTU that is made use of: loopback interfaces have 64 KiB, no Ethernet has. */
 #define PACKET_MTU_MAX 16384
-
-struct frame_header {
-    uint8_t to[ETH_ALEN];
-    uint8_t from[ETH_ALEN];
-    uint16_t ethertype_be;
-    uint16_t port_le;
-    uint16_t message_le;
-    uint16_t frame_le;
-    uint16_t bytes_le;
-};
-_Static_assert(sizeof(struct frame_header) == 22, "the header has no padding");
 
 /** What of the header is ours, and counts towards the MTU. */
 #define PACKET_HEADER_BYTES (sizeof(struct frame_header) - ETH_HLEN)

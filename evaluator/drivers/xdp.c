@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * xdp.c - raw Ethernet frames over AF_XDP (xdp_socket.h), with nothing on top.
+ * xdp.c - raw Ethernet frames over AF_XDP, with nothing on top. Socket and program are those of the
+ * transport's lane (lane/xdp/); what is sent goes through the socket, too.
  *
  *   xdp           in copy mode, looks at the receive ring without pause
  *   xdp-poll      in copy mode, sleeps in poll() until something is there
  *   xdp-zerocopy  in zero-copy mode, looks as xdp does
- *
- * A message is cut into frames, which look as those of the packet driver (packet_socket.h) but for
- * their EtherType, 0x88B7; a lost frame loses its message.
  *
  * A queue of an interface has one such socket: so a session has it from prepare() until flush(),
  * and sessions that take turns, as those of a comparison do, do not get into one another's way.
@@ -21,6 +19,7 @@
 #include <linux/ethtool.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/if_xdp.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -35,27 +34,19 @@
 
 #include "driver.h"
 #include "fail.h"
+#include "frames.h"
+#include "lane/xdp/xdp_program.h"
+#include "lane/xdp/xdp_socket.h"
 #include "local.h"
-#include "packet_socket.h"
 #include "spin.h"
-#include "text.h"
-#include "xdp_socket.h"
 
 #define ETHERTYPE 0x88B7
-#define MESSAGE_BYTES_MAX (UINT64_C(256) << 10)
 
-/* A frame number that no message has, as in packet.c. */
-#define GREETING 0xFFFF
-#define GREETING_INTERVAL_NS UINT64_C(5000000)
-#define GREETING_REPEATS 8
+/* Longest frame: a virtual interface's own hook takes little more. */
+#define FRAME_BYTES_MAX 3500
 
-/* What is known of the other end. A greeting says, as its message's number, whether its sender has
- * heard one: only then can the one that receives it stop. */
-enum heard {
-    HEARD_NOTHING,
-    HEARD_GREETING,
-    HEARD_ANSWER,
-};
+_Static_assert(offsetof(struct frame_header, port_le) == XDP_ENDPOINT_AT,
+               "the program looks for the port there");
 
 /* A queue that was given back is free a moment later. */
 #define BUSY_MS 5
@@ -65,24 +56,21 @@ enum heard {
 #define NS_PER_MS UINT64_C(1000000)
 
 struct session {
-    const struct driver_host *host;
-    uint64_t loss_timeout_ns;
+    struct frames frames; /* first */
     bool sleeps;
+    bool of_driver; /* the program is in the interface's own hook, else in the generic one */
+    enum xdp_use use;
     int interface_index;
+    uint32_t mtu;
     char card[32]; /* the kernel's driver of the interface; "" if it does not say */
-    enum xdp_hook hook;
-    size_t payload_bytes_max; /* of one frame */
-    uint16_t port;
-    uint16_t message;           /* number of the last message sent */
-    struct frame_header header; /* filled in but for message, frame and bytes */
+    int tap; /* while the ends look for each other, a packet socket for what passes the hook */
     bool attached;
-    struct xdp_socket xdp;
+    struct xdp_socket socket;
+    struct xdp_program program;
+    struct lane_incoming taken;     /* the frame that is held, if one is */
+    uint32_t free[XDP_SENT_FRAMES]; /* chunks for frames to send that are not under way */
+    uint32_t free_count;
 };
-
-static bool stopped(const struct session *session)
-{
-    return session->host->stopped(session->host->context);
-}
 
 static void read_card(struct session *session, int fd, struct ifreq request)
 {
@@ -118,33 +106,72 @@ static int read_interface(struct session *session, const char *name, char *error
                        name);
         result = -EPROTONOSUPPORT;
     }
-    memcpy(session->header.from, request.ifr_hwaddr.sa_data, ETH_ALEN);
+    memcpy(session->frames.header.from, request.ifr_hwaddr.sa_data, ETH_ALEN);
     read_card(session, fd, request);
     if (result == 0 && ioctl(fd, SIOCGIFMTU, &request) != 0) {
         result = fail(error, error_bytes, name);
     }
     close(fd);
-    size_t bytes = result != 0 ? 0 : (size_t)request.ifr_mtu + ETH_HLEN;
-    bytes = bytes > XDP_FRAME_BYTES_MAX ? XDP_FRAME_BYTES_MAX : bytes;
+    session->mtu = result == 0 ? (uint32_t)request.ifr_mtu : 0;
+    size_t bytes = (size_t)session->mtu + ETH_HLEN;
+    bytes = bytes > FRAME_BYTES_MAX ? FRAME_BYTES_MAX : bytes;
     if (result == 0 && bytes <= sizeof(struct frame_header)) {
         (void)snprintf(error, error_bytes, "%s: its MTU is too small", name);
         result = -EMSGSIZE;
     }
-    session->payload_bytes_max = result == 0 ? bytes - sizeof(struct frame_header) : 0;
+    session->frames.payload_bytes_max = result == 0 ? bytes - sizeof(struct frame_header) : 0;
     return result;
 }
 
-/* A queue that is taken says nothing of its card: one of a session that has just ended is free a
- * moment later; of another one it shows when it is our turn. */
+static int refuse(int error, char *reason, size_t reason_bytes)
+{
+    if (error == -EPERM) {
+        (void)snprintf(reason, reason_bytes,
+                       "needs CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW of the host itself: run as"
+                       " root");
+        return -EPERM;
+    }
+    if (error == -EAFNOSUPPORT || error == -EINVAL || error == -ENOSYS) {
+        (void)snprintf(reason, reason_bytes,
+                       "this kernel has no AF_XDP: it takes Linux 5.9 with CONFIG_XDP_SOCKETS");
+        return -EAFNOSUPPORT;
+    }
+    errno = -error;
+    return fail(reason, reason_bytes, "AF_XDP sockets do not work here");
+}
+
+/* May this process have such sockets, and programs? */
+static int permitted(char *reason, size_t reason_bytes)
+{
+    const struct xdp_filter filter = {.ethertype = ETHERTYPE, .bytes_max = FRAME_BYTES_MAX};
+    struct xdp_program program;
+    int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+    int result = fd < 0 ? -errno : xdp_program_load(&program, &filter);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (result != 0) {
+        return refuse(result, reason, reason_bytes);
+    }
+    xdp_program_close(&program);
+    return 0;
+}
+
+/* It is asked by binding a socket. A queue that is taken says nothing of its card: one of a session
+ * that has just ended is free a moment later; of another one it shows when it is our turn. */
 static int has_zero_copy(const struct session *session, const char *name, char *error,
                          size_t error_bytes)
 {
-    int result = xdp_socket_try_zero_copy(session->interface_index);
-    for (int tries = 0; result == -EBUSY && tries < BUSY_TRIES; tries++) {
-        (void)poll(NULL, 0, BUSY_MS);
-        result = xdp_socket_try_zero_copy(session->interface_index);
+    struct xdp_socket tried;
+    int result = -EUSERS;
+    for (int tries = 0; result == -EUSERS && tries < BUSY_TRIES; tries++) {
+        (void)poll(NULL, 0, tries == 0 ? 0 : BUSY_MS);
+        result = xdp_socket_open(&tried, session->interface_index, session->mtu, session->use);
     }
-    if (result == 0 || result == -EBUSY) {
+    if (result == 0) {
+        xdp_socket_close(&tried);
+    }
+    if (result == 0 || result == -EUSERS) {
         return 0;
     }
     if (result == -EOPNOTSUPP) {
@@ -164,54 +191,62 @@ static int look_around(struct session *session, const struct driver_options *opt
                        size_t error_bytes)
 {
     char name[IF_NAMESIZE];
-    int result = xdp_socket_permitted(error, error_bytes);
+    int result = permitted(error, error_bytes);
     if (result == 0) {
         result = local_interface(options, name, error, error_bytes);
     }
     if (result == 0) {
         result = read_interface(session, name, error, error_bytes);
     }
-    return result == 0 && session->hook == XDP_HOOK_ZERO_COPY
+    return result == 0 && session->use == XDP_SENDS_ZERO_COPY
                ? has_zero_copy(session, name, error, error_bytes)
                : result;
 }
 
 static int xdp_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    struct session session = {.hook = XDP_HOOK_GENERIC};
+    struct session session = {.use = XDP_SENDS};
     return look_around(&session, options, reason, reason_bytes);
 }
 
 static int zero_copy_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    struct session session = {.hook = XDP_HOOK_ZERO_COPY};
+    struct session session = {.use = XDP_SENDS_ZERO_COPY};
     return look_around(&session, options, reason, reason_bytes);
+}
+
+static void detach(struct session *session)
+{
+    if (session->attached) {
+        xdp_program_close(&session->program);
+        xdp_socket_close(&session->socket);
+    }
+    session->attached = false;
 }
 
 static void xdp_close(void *opened)
 {
-    struct session *session = opened;
-    if (session->attached) {
-        xdp_socket_close(&session->xdp);
-    }
-    free(session);
+    detach(opened);
+    free(opened);
 }
 
-static int open_waiting(bool sleeps, enum xdp_hook hook, const struct driver_options *options,
+static int open_waiting(bool sleeps, enum xdp_use use, const struct driver_options *options,
                         void **opened, char *error, size_t error_bytes)
 {
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
         return -ENOMEM;
     }
-    session->host = options->host;
-    session->loss_timeout_ns = options->loss_timeout_ns;
+    struct frames *frames = &session->frames;
+    frames->host = options->host;
+    frames->loss_timeout_ns = options->loss_timeout_ns;
+    frames->header.ethertype_be = htons(ETHERTYPE);
     session->sleeps = sleeps;
-    session->hook = hook;
-    session->header.ethertype_be = htons(ETHERTYPE);
+    session->of_driver = use == XDP_SENDS_ZERO_COPY;
+    session->use = use;
     int result = look_around(session, options, error, error_bytes);
     if (result == 0 &&
-        getrandom(&session->port, sizeof session->port, 0) != (ssize_t)sizeof session->port) {
+        getrandom(&frames->port, sizeof frames->port, 0) != (ssize_t)sizeof frames->port) {
         result = fail(error, error_bytes, "no random numbers");
     }
     if (result != 0) {
@@ -225,128 +260,111 @@ static int open_waiting(bool sleeps, enum xdp_hook hook, const struct driver_opt
 static int spinning_open(const struct driver_options *options, void **session, char *error,
                          size_t error_bytes)
 {
-    return open_waiting(false, XDP_HOOK_GENERIC, options, session, error, error_bytes);
+    return open_waiting(false, XDP_SENDS, options, session, error, error_bytes);
 }
 
 static int sleeping_open(const struct driver_options *options, void **session, char *error,
                          size_t error_bytes)
 {
-    return open_waiting(true, XDP_HOOK_GENERIC, options, session, error, error_bytes);
+    return open_waiting(true, XDP_SENDS, options, session, error, error_bytes);
 }
 
 static int zero_copy_open(const struct driver_options *options, void **session, char *error,
                           size_t error_bytes)
 {
-    return open_waiting(false, XDP_HOOK_ZERO_COPY, options, session, error, error_bytes);
+    return open_waiting(false, XDP_SENDS_ZERO_COPY, options, session, error, error_bytes);
 }
 
-/* "aa:bb:cc:dd:ee:ff/PORT/BYTES" */
-static int xdp_address(void *opened, char *text, size_t text_bytes)
+static int try_to_attach(struct session *session)
 {
-    const struct session *session = opened;
-    const uint8_t *mac = session->header.from;
-    int length =
-        snprintf(text, text_bytes, "%02x:%02x:%02x:%02x:%02x:%02x/%u/%zu", mac[0], mac[1], mac[2],
-                 mac[3], mac[4], mac[5], (unsigned)session->port, session->payload_bytes_max);
-    return length > 0 && (size_t)length < text_bytes ? 0 : -ENOSPC;
-}
-
-static int read_peer(struct session *session, const char *text)
-{
-    uint64_t port;
-    uint64_t payload_bytes;
-    for (size_t i = 0; i < ETH_ALEN; i++) {
-        uint64_t byte;
-        if (!text_number(&text, 16, i + 1 < ETH_ALEN ? ':' : '/', UINT8_MAX, &byte)) {
-            return -EINVAL;
-        }
-        session->header.to[i] = (uint8_t)byte;
+    struct xdp_filter filter = {.ethertype = ETHERTYPE, .endpoint = session->frames.port};
+    int result =
+        xdp_socket_open(&session->socket, session->interface_index, session->mtu, session->use);
+    if (result != 0) {
+        return result;
     }
-    if (!text_number(&text, 10, '/', UINT16_MAX, &port) ||
-        !text_number(&text, 10, '\0', XDP_FRAME_BYTES_MAX, &payload_bytes) || payload_bytes == 0) {
-        return -EINVAL;
+    filter.bytes_max = xdp_socket_bytes_max(&session->socket);
+    memcpy(filter.mac, session->frames.header.from, sizeof filter.mac);
+    session->attached = true;
+    session->free_count = 0;
+    while (session->free_count < XDP_SENT_FRAMES) {
+        session->free[session->free_count] = XDP_SENT_FRAMES + session->free_count;
+        session->free_count++;
     }
-    session->header.port_le = htole16((uint16_t)port);
-    if (payload_bytes < session->payload_bytes_max) {
-        session->payload_bytes_max = (size_t)payload_bytes; /* both ends cut alike */
+    result = xdp_program_load(&session->program, &filter);
+    if (result == 0) {
+        result = xdp_program_attach(&session->program, session->interface_index,
+                                    session->socket.socket, session->of_driver);
     }
-    return 0;
+    if (result != 0) {
+        detach(session);
+    }
+    return result == -EBUSY || result == -EEXIST ? -EUSERS : result;
 }
 
 /* Takes the queue; of a session that has just given it back, a moment later. */
 static int attach(struct session *session, char *error, size_t error_bytes)
 {
-    int result = session->attached ? 0 : -EBUSY;
-    for (int tries = 0; result == -EBUSY && tries < BUSY_TRIES; tries++) {
-        result = xdp_socket_open(&session->xdp, session->interface_index, session->hook, ETHERTYPE,
-                                 error, error_bytes);
-        if (result == -EBUSY) {
-            (void)poll(NULL, 0, BUSY_MS);
-            if (stopped(session)) {
-                return -ECANCELED;
-            }
+    int result = session->attached ? 0 : try_to_attach(session);
+    for (int tries = 1; result == -EUSERS && tries < BUSY_TRIES; tries++) {
+        (void)poll(NULL, 0, BUSY_MS);
+        if (session->frames.host->stopped(session->frames.host->context)) {
+            return -ECANCELED;
         }
+        result = try_to_attach(session);
     }
-    session->attached = result == 0;
+    if (result == -EUSERS) {
+        (void)snprintf(error, error_bytes,
+                       "another program has the interface's queue 0 or its XDP hook: end it");
+        return -EBUSY;
+    }
+    if (session->use == XDP_SENDS && session->of_driver &&
+        (result == -ERANGE || result == -EOPNOTSUPP)) {
+        (void)snprintf(error, error_bytes,
+                       "a lab with a rate, a delay or a loss takes an interface with a hook for"
+                       " XDP, which this one has at no such MTU: use --mtu 3000 or less");
+        return result;
+    }
+    if (result != 0) {
+        (void)refuse(result, error, error_bytes);
+    }
     return result;
 }
 
-static void detach(struct session *session)
+/* ---- frames out ----------------------------------------------------------------------------- */
+
+/* Takes back what was sent. */
+static void reclaim(struct session *session)
 {
-    if (session->attached) {
-        xdp_socket_close(&session->xdp);
+    struct xdp_ring *sent = &session->socket.completion;
+    const uint64_t *entries = sent->entries;
+    uint32_t end = __atomic_load_n(sent->producer, __ATOMIC_ACQUIRE);
+    while (sent->next != end && session->free_count < XDP_SENT_FRAMES) {
+        uint64_t address = entries[sent->next++ % XDP_SENT_FRAMES];
+        session->free[session->free_count++] = (uint32_t)(address / session->socket.chunk_bytes);
     }
-    session->attached = false;
+    __atomic_store_n(sent->consumer, sent->next, __ATOMIC_RELEASE);
 }
 
-/* A frame that has arrived, its fields checked against what really did. */
-struct arrival {
-    uint16_t message;
-    uint16_t frame;
-    uint16_t bytes;
-    const uint8_t *payload;
-};
-
-/* Is there a frame? One of another session counts as one that is not `valid`. */
-static bool look(struct session *session, struct arrival *arrival, bool *valid)
+/* Has the kernel send some of what was posted. 1: all of it is sent; 0: not yet. */
+static int push_some(struct session *session)
 {
-    size_t bytes = 0;
-    struct frame_header header;
-    const uint8_t *start = xdp_socket_next(&session->xdp, &bytes);
-    *valid = false;
-    if (start == NULL || bytes < sizeof header) {
-        return start != NULL;
+    const struct xdp_ring *posted = &session->socket.transmit;
+    /* One call sends a few dozen frames. */
+    if (sendto(session->socket.socket, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != EAGAIN &&
+        errno != EBUSY && errno != ENOBUFS && errno != EINTR) {
+        return -errno;
     }
-    memcpy(&header, start, sizeof header);
-    *arrival = (struct arrival){.message = le16toh(header.message_le),
-                                .frame = le16toh(header.frame_le),
-                                .bytes = le16toh(header.bytes_le),
-                                .payload = start + sizeof header};
-    *valid = le16toh(header.port_le) == session->port && sizeof header + arrival->bytes <= bytes;
-    return true;
-}
-
-/* Throws away all that has come. Returns the most that was among it. */
-static enum heard drain(struct session *session)
-{
-    struct arrival arrival;
-    bool valid;
-    enum heard heard = HEARD_NOTHING;
-    for (uint32_t frames = 0; frames < XDP_FRAMES && look(session, &arrival, &valid); frames++) {
-        if (valid && arrival.frame == GREETING && heard != HEARD_ANSWER) {
-            heard = arrival.message == HEARD_NOTHING ? HEARD_GREETING : HEARD_ANSWER;
-        }
-        xdp_socket_free(&session->xdp);
-    }
-    return heard;
+    reclaim(session);
+    return __atomic_load_n(posted->consumer, __ATOMIC_ACQUIRE) == posted->next ? 1 : 0;
 }
 
 /* Waits until the kernel has taken all that was posted. */
 static int push(struct session *session)
 {
-    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+    struct spin spin = spin_start(session->frames.host, SPIN_FOREVER);
     for (;;) {
-        int sent = xdp_socket_push(&session->xdp);
+        int sent = push_some(session);
         int error = sent != 0 ? sent : spin_turn(&spin);
         if (error != 0) {
             return error < 0 ? error : 0;
@@ -354,23 +372,35 @@ static int push(struct session *session)
     }
 }
 
-static int post_frame(struct session *session, uint16_t frame, const uint8_t *payload, size_t bytes)
+/* Waits for memory for a frame. */
+static int make_room(struct session *session)
 {
-    uint8_t *room = xdp_socket_room(&session->xdp);
-    while (room == NULL) {
+    const struct driver_host *host = session->frames.host;
+    reclaim(session);
+    while (session->free_count == 0) {
         int error = push(session);
         if (error != 0) {
             return error;
         }
-        room = xdp_socket_room(&session->xdp);
-        if (room == NULL && stopped(session)) {
+        if (session->free_count == 0 && host->stopped(host->context)) {
             return -ECANCELED;
         }
     }
-    struct frame_header header = session->header;
-    header.message_le = htole16(session->message);
-    header.frame_le = htole16(frame);
-    header.bytes_le = htole16((uint16_t)bytes);
+    return 0;
+}
+
+static int post_frame(struct session *session, uint16_t frame, const uint8_t *payload, size_t bytes)
+{
+    struct xdp_ring *posted = &session->socket.transmit;
+    struct xdp_desc *entries = posted->entries;
+    int error = session->free_count > 0 ? 0 : make_room(session);
+    if (error != 0) {
+        return error;
+    }
+    const struct frame_header header = frames_header(&session->frames, frame, bytes);
+    const uint64_t at =
+        (uint64_t)session->free[--session->free_count] * session->socket.chunk_bytes;
+    uint8_t *room = session->socket.chunks + at;
     memcpy(room, &header, sizeof header);
     if (bytes > 0) {
         memcpy(room + sizeof header, payload, bytes);
@@ -380,18 +410,25 @@ static int post_frame(struct session *session, uint16_t frame, const uint8_t *pa
         memset(room + whole, 0, ETH_ZLEN - whole);
         whole = ETH_ZLEN;
     }
-    xdp_socket_post(&session->xdp, (uint32_t)whole);
+    entries[posted->next++ % XDP_SENT_FRAMES] =
+        (struct xdp_desc){.addr = at, .len = (uint32_t)whole};
+    __atomic_store_n(posted->producer, posted->next, __ATOMIC_RELEASE);
     return 0;
+}
+
+static int send_frame(struct frames *frames, uint16_t frame, const void *payload, size_t bytes)
+{
+    int result = post_frame((struct session *)frames, frame, payload, bytes);
+    return result == 0 ? push((struct session *)frames) : result;
 }
 
 static int xdp_send(void *opened, const void *data, uint64_t size)
 {
     struct session *session = opened;
-    session->message++;
+    session->frames.message++;
     uint16_t frame = 0;
     for (uint64_t offset = 0; offset < size; frame++) {
-        size_t bytes = size - offset < session->payload_bytes_max ? (size_t)(size - offset)
-                                                                  : session->payload_bytes_max;
+        size_t bytes = frames_cut(&session->frames, size - offset);
         int error = post_frame(session, frame, (const uint8_t *)data + offset, bytes);
         if (error != 0) {
             return error;
@@ -401,81 +438,41 @@ static int xdp_send(void *opened, const void *data, uint64_t size)
     return push(session);
 }
 
-/* One turn of a wait for a frame: sleeps, or spins. */
-static int wait_turn(struct session *session, struct spin *spin, uint64_t *slept_ms)
+/* ---- frames in ------------------------------------------------------------------------------ */
+
+FRAMES_INLINE const uint8_t *next_frame(struct frames *frames, size_t *bytes)
 {
+    struct session *session = (struct session *)frames;
+    if (session->socket.held == 0 && xdp_socket_take(&session->socket, &session->taken, 1) == 0) {
+        return NULL;
+    }
+    *bytes = session->taken.bytes + ETH_HLEN;
+    return session->taken.data - ETH_HLEN;
+}
+
+FRAMES_INLINE void free_frame(struct frames *frames)
+{
+    xdp_socket_release(&((struct session *)frames)->socket);
+}
+
+/* One turn of a wait for a frame: sleeps, or spins. */
+FRAMES_INLINE int wait_turn(struct frames *frames, struct spin *spin)
+{
+    const struct session *session = (const struct session *)frames;
     if (!session->sleeps) {
         return spin_turn(spin);
     }
-    const uint64_t limit_ms = (session->loss_timeout_ns + NS_PER_MS - 1) / NS_PER_MS;
-    struct pollfd poller = {.fd = session->xdp.fd, .events = POLLIN};
-    int wait_ms = limit_ms < WAIT_MS ? (int)limit_ms : WAIT_MS;
-    int ready = poll(&poller, 1, wait_ms);
+    const uint64_t limit_ms = (frames->loss_timeout_ns + NS_PER_MS - 1) / NS_PER_MS;
+    struct pollfd poller = {.fd = session->socket.socket, .events = POLLIN};
+    int ready = poll(&poller, 1, limit_ms < WAIT_MS ? (int)limit_ms : WAIT_MS);
     if (ready < 0 && errno != EINTR) {
         return -errno;
     }
     if (ready > 0) {
         return (poller.revents & POLLIN) != 0 ? 0 : -ENETDOWN;
     }
-    *slept_ms += (uint64_t)wait_ms;
-    if (stopped(session)) {
-        return -ECANCELED;
-    }
-    return *slept_ms >= limit_ms ? -ETIMEDOUT : 0;
-}
-
-static int xdp_receive(void *opened, void *data, uint64_t size)
-{
-    struct session *session = opened;
-    struct spin spin = spin_start(session->host, session->loss_timeout_ns);
-    uint64_t slept_ms = 0;
-    uint64_t offset = 0;  /* bytes of the message that have arrived */
-    uint32_t next = 0;    /* frame that has to come */
-    uint16_t message = 0; /* that the frames before it belong to */
-    for (;;) {
-        struct arrival arrival;
-        bool valid;
-        if (!look(session, &arrival, &valid)) {
-            int error = wait_turn(session, &spin, &slept_ms);
-            if (error != 0) {
-                return error;
-            }
-            continue;
-        }
-        if (valid && arrival.frame == 0) {
-            message = arrival.message;
-            next = 0;
-            offset = 0;
-        }
-        uint64_t wanted =
-            size - offset < session->payload_bytes_max ? size - offset : session->payload_bytes_max;
-        bool fits =
-            valid && arrival.frame == next && arrival.message == message && arrival.bytes == wanted;
-        if (fits) {
-            memcpy((uint8_t *)data + offset, arrival.payload, arrival.bytes);
-            offset += wanted;
-            next++;
-            spin_progress(&spin);
-            slept_ms = 0;
-        } else {
-            next = GREETING; /* wait for a new message */
-        }
-        xdp_socket_free(&session->xdp);
-        if (fits && offset == size) {
-            return 0;
-        }
-        int error = fits ? 0 : spin_turn(&spin);
-        if (error != 0) {
-            return error;
-        }
-    }
-}
-
-static int greet(struct session *session, enum heard heard)
-{
-    session->message = (uint16_t)heard;
-    int result = post_frame(session, GREETING, NULL, 0);
-    return result == 0 ? push(session) : result;
+    spin->turns_left = 1; /* the clock is looked at after each sleep */
+    return spin_turn(spin);
 }
 
 /* A packet socket for what the hook lets pass; or a negative errno. */
@@ -497,11 +494,11 @@ static int open_tap(const struct session *session)
 }
 
 /* Has the hook let a frame pass that is for this session? */
-static bool passes_over(const struct session *session, int tap)
+static bool passes_over(const struct session *session)
 {
     struct frame_header header;
-    while (recv(tap, &header, sizeof header, 0) == (ssize_t)sizeof header) {
-        if (le16toh(header.port_le) == session->port) {
+    while (recv(session->tap, &header, sizeof header, 0) == (ssize_t)sizeof header) {
+        if (le16toh(header.port_le) == session->frames.port) {
             return true;
         }
     }
@@ -519,84 +516,60 @@ static int change_hook(struct session *session, char *error, size_t error_bytes)
         return -EOPNOTSUPP;
     }
     detach(session);
-    session->hook = XDP_HOOK_DRIVER;
+    session->of_driver = true;
     return attach(session, error, error_bytes);
 }
 
-/* Greets, and waits for a frame for a moment. */
-static int greet_and_wait(struct session *session, enum heard heard)
+static int check_hook(struct frames *frames, char *error, size_t error_bytes)
 {
-    struct arrival arrival;
-    bool valid;
-    int result = greet(session, heard);
-    struct spin spin = spin_start(session->host, GREETING_INTERVAL_NS);
-    while (result == 0 && !look(session, &arrival, &valid)) {
-        result = spin_turn(&spin);
-    }
-    return result == -ETIMEDOUT ? 0 : result;
+    struct session *session = (struct session *)frames;
+    return !session->of_driver && passes_over(session) ? change_hook(session, error, error_bytes)
+                                                       : 0;
 }
 
-/* Greets until the other end has heard us and we have heard it; the queue is only lent for that. */
-static int greet_each_other(struct session *session, int tap, char *error, size_t error_bytes)
-{
-    enum heard heard = drain(session);
-    int result = 0;
-    while (heard != HEARD_ANSWER && result == 0) {
-        result = greet_and_wait(session, heard);
-        const enum heard now = drain(session);
-        heard = now > heard ? now : heard;
-        if (result == 0 && session->hook == XDP_HOOK_GENERIC && passes_over(session, tap)) {
-            result = change_hook(session, error, error_bytes);
-        }
-    }
-    if (result == -ECANCELED) {
-        (void)snprintf(error, error_bytes,
-                       "no frame of the other end arrives: both have to be on one Ethernet segment,"
-                       " and EtherType 0x88B7 must pass");
-    }
-    for (int repeat = 0; repeat < GREETING_REPEATS && result == 0; repeat++) {
-        result = greet(session, heard);
-    }
-    return result;
-}
+static const struct frames_carrier CARRIER = {.next = next_frame,
+                                              .release = free_frame,
+                                              .wait = wait_turn,
+                                              .send = send_frame,
+                                              .check = check_hook};
 
-static int find_peer(struct session *session, char *error, size_t error_bytes)
-{
-    int tap = open_tap(session);
-    if (tap < 0) {
-        errno = -tap;
-        return fail(error, error_bytes, "no packet socket");
-    }
-    int result = greet_each_other(session, tap, error, error_bytes);
-    close(tap);
-    return result;
-}
-
+/* The queue is only lent for that. */
 static int xdp_connect(void *opened, const char *peer, char *error, size_t error_bytes)
 {
     struct session *session = opened;
-    if (read_peer(session, peer) != 0) {
-        (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end", peer);
-        return -EINVAL;
-    }
-    int result = attach(session, error, error_bytes);
+    int result = frames_read_peer(&session->frames, peer, error, error_bytes);
     if (result == 0) {
-        result = find_peer(session, error, error_bytes);
-        detach(session);
+        result = attach(session, error, error_bytes);
     }
+    if (result != 0) {
+        return result;
+    }
+    session->tap = open_tap(session);
+    if (session->tap < 0) {
+        errno = -session->tap;
+        result = fail(error, error_bytes, "no packet socket");
+    } else {
+        result = frames_meet(&session->frames, &CARRIER, error, error_bytes);
+        close(session->tap);
+    }
+    detach(session);
     return result;
+}
+
+static int xdp_receive(void *opened, void *data, uint64_t size)
+{
+    return frames_receive(opened, &CARRIER, data, size);
 }
 
 static int xdp_prepare(void *opened, uint64_t size)
 {
-    struct session *session = opened;
     char error[DRIVER_REASON_BYTES];
-    if (size > MESSAGE_BYTES_MAX) {
+    if (size > FRAMES_MESSAGE_BYTES_MAX) {
         return -EMSGSIZE;
     }
-    int result = attach(session, error, sizeof error);
+    int result = attach(opened, error, sizeof error);
     if (result == 0) {
-        (void)drain(session);
+        (void)frames_drain(opened, &CARRIER);
     }
     return result;
 }
@@ -609,7 +582,7 @@ static int xdp_flush(void *opened)
 
 #define COMMON                                                                                     \
     .abi = DRIVER_ABI, .placement = DRIVER_PAIR, .reliable = false, .min_size = 1,                 \
-    .max_size = MESSAGE_BYTES_MAX, .address = xdp_address, .connect = xdp_connect,                 \
+    .max_size = FRAMES_MESSAGE_BYTES_MAX, .address = frames_address, .connect = xdp_connect,       \
     .prepare = xdp_prepare, .send = xdp_send, .receive = xdp_receive, .flush = xdp_flush,          \
     .close = xdp_close
 

@@ -207,14 +207,15 @@ static int redirect(struct xdp_lane *xdp, const struct packet_lane_options *opti
 static int open_socket(struct xdp_lane *xdp, const struct socket_interface *interface)
 {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
-    int status = xdp_socket_open(&xdp->socket, interface->index, (uint32_t)interface->mtu);
+    const uint32_t mtu = (uint32_t)interface->mtu;
+    int status = xdp_socket_open(&xdp->socket, interface->index, mtu, XDP_RECEIVES);
 
     for (unsigned i = 0; status == -EUSERS && i < MOMENTS_MAX; i++) {
         if (xdp_program_is_on(interface->index)) {
             break;
         }
         (void)nanosleep(&moment, NULL);
-        status = xdp_socket_open(&xdp->socket, interface->index, (uint32_t)interface->mtu);
+        status = xdp_socket_open(&xdp->socket, interface->index, mtu, XDP_RECEIVES);
     }
     return status;
 }

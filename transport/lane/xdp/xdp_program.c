@@ -63,7 +63,6 @@ static void finish(struct bpf_insn *code, unsigned count)
 static unsigned write_code(struct bpf_insn code[CODE_MAX], const struct xdp_filter *filter, int map)
 {
     enum { RESULT, FIRST, SECOND, THIRD, FRAME, PART, CONTEXT };
-    const int number_at = PACKET_ENVELOPE_BYTES + (int)offsetof(struct frame_header, destination);
     uint32_t mac_start;
     uint16_t mac_rest;
     memcpy(&mac_start, filter->mac, sizeof mac_start);
@@ -74,11 +73,11 @@ static unsigned write_code(struct bpf_insn code[CODE_MAX], const struct xdp_filt
         LOAD(BPF_W, FRAME, CONTEXT, offsetof(struct xdp_md, data)),
         LOAD(BPF_W, THIRD, CONTEXT, offsetof(struct xdp_md, data_end)),
         MOVE(PART, FRAME),
-        ADD(PART, number_at + (int)sizeof(le16)),
+        ADD(PART, XDP_ENDPOINT_AT + (int)sizeof(le16)),
         PASS_IF_GREATER(PART, THIRD), /* it ends before what is read of it below */
         LOAD(BPF_H, PART, FRAME, PACKET_TYPE_AT),
         PASS_UNLESS(PART, htons(filter->ethertype)),
-        LOAD(BPF_H, PART, FRAME, (int16_t)number_at),
+        LOAD(BPF_H, PART, FRAME, XDP_ENDPOINT_AT),
         PASS_UNLESS(PART, htole16(filter->endpoint)),
         LOAD(BPF_W, PART, FRAME, 0),
         PASS_UNLESS(PART, mac_start),
@@ -97,6 +96,9 @@ static unsigned write_code(struct bpf_insn code[CODE_MAX], const struct xdp_filt
     };
     unsigned count = sizeof lines / sizeof *lines;
     static_assert(sizeof lines / sizeof *lines <= CODE_MAX, "all of it");
+    static_assert(XDP_ENDPOINT_AT ==
+                      PACKET_ENVELOPE_BYTES + offsetof(struct frame_header, destination),
+                  "docs/PROTOCOL.md");
     memcpy(code, lines, sizeof lines);
     finish(code, count);
     return count;

@@ -33,6 +33,10 @@ struct xdp_program {
     int link; /**< holds the program to the interface */
 };
 
+/** Where in a frame, with Ethernet's header, the endpoint is that it is for: two bytes, the low one
+ *  first. Frames that are not Beowire's, but have such a field there, can be redirected, too. */
+#define XDP_ENDPOINT_AT 18
+
 /** Which frames are redirected. */
 struct xdp_filter {
     uint8_t mac[ETH_ALEN]; /**< where they are sent to */

@@ -2,7 +2,6 @@
 #include "lane/xdp/xdp_socket.h"
 
 #include "lane/packet/packet_internal.h"
-#include "tuning.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -14,7 +13,7 @@
 
 #define QUEUE 0
 
-/** All chunks: each is free, or has a frame. */
+/** Chunks for what arrives: each is free, or has a frame. */
 #define CHUNKS LANE_RING_FRAMES
 #define RING_MASK (CHUNKS - 1u)
 static_assert((CHUNKS & RING_MASK) == 0, "an index of a ring wraps by itself");
@@ -28,8 +27,8 @@ static_assert((CHUNKS & RING_MASK) == 0, "an index of a ring wraps by itself");
 /** So that a frame of ours begins at a multiple of 16, behind Ethernet's header. */
 #define ALIGNMENT_BYTES 2u
 
-/** A ring is needed for what is sent, too, which nothing is. */
-#define COMPLETIONS 2
+/** A ring is needed for what is sent, too, by a socket that sends nothing. */
+#define COMPLETIONS_MIN 2
 
 static uint32_t room_of(uint32_t chunk_bytes)
 {
@@ -44,7 +43,7 @@ uint32_t xdp_socket_bytes_max(const struct xdp_socket *xdp)
 static int map_ring(const struct xdp_socket *xdp, struct xdp_ring *ring,
                     const struct xdp_ring_offset *offsets, size_t entry_bytes, off_t where)
 {
-    ring->memory_bytes = offsets->desc + CHUNKS * entry_bytes;
+    ring->memory_bytes = offsets->desc + CHUNKS * entry_bytes; /* of all rings that are mapped */
     void *memory = mmap(NULL, ring->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                         xdp->socket, where);
     if (memory == MAP_FAILED) {
@@ -57,18 +56,21 @@ static int map_ring(const struct xdp_socket *xdp, struct xdp_ring *ring,
     return 0;
 }
 
-static int size_rings(const struct xdp_socket *xdp)
+static int size_rings(const struct xdp_socket *xdp, enum xdp_use use)
 {
-    static const struct {
+    const bool sends = use != XDP_RECEIVES;
+    const struct {
         int option;
         int entries;
     } rings[] = {
         {XDP_UMEM_FILL_RING, CHUNKS},
-        {XDP_UMEM_COMPLETION_RING, COMPLETIONS},
+        {XDP_UMEM_COMPLETION_RING, sends ? XDP_SENT_FRAMES : COMPLETIONS_MIN},
         {XDP_RX_RING, CHUNKS},
+        {XDP_TX_RING, XDP_SENT_FRAMES},
     };
+    static_assert(XDP_SENT_FRAMES == CHUNKS, "map_ring() takes all rings for equal");
 
-    for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
+    for (size_t i = 0; i < sizeof rings / sizeof *rings - !sends; i++) {
         if (setsockopt(xdp->socket, SOL_XDP, rings[i].option, &rings[i].entries,
                        sizeof rings[i].entries) != 0) {
             return -errno;
@@ -77,11 +79,11 @@ static int size_rings(const struct xdp_socket *xdp)
     return 0;
 }
 
-static int make_rings(struct xdp_socket *xdp)
+static int make_rings(struct xdp_socket *xdp, enum xdp_use use)
 {
     struct xdp_mmap_offsets offsets;
     socklen_t length = sizeof offsets;
-    int status = size_rings(xdp);
+    int status = size_rings(xdp, use);
 
     if (status != 0) {
         return status;
@@ -91,17 +93,26 @@ static int make_rings(struct xdp_socket *xdp)
     }
     status =
         map_ring(xdp, &xdp->fill, &offsets.fr, sizeof(uint64_t), (off_t)XDP_UMEM_PGOFF_FILL_RING);
+    if (status == 0) {
+        status =
+            map_ring(xdp, &xdp->receive, &offsets.rx, sizeof(struct xdp_desc), XDP_PGOFF_RX_RING);
+    }
+    if (status != 0 || use == XDP_RECEIVES) {
+        return status;
+    }
+    status = map_ring(xdp, &xdp->transmit, &offsets.tx, sizeof(struct xdp_desc), XDP_PGOFF_TX_RING);
     return status != 0 ? status
-                       : map_ring(xdp, &xdp->receive, &offsets.rx, sizeof(struct xdp_desc),
-                                  XDP_PGOFF_RX_RING);
+                       : map_ring(xdp, &xdp->completion, &offsets.cr, sizeof(uint64_t),
+                                  (off_t)XDP_UMEM_PGOFF_COMPLETION_RING);
 }
 
-static int give_memory(struct xdp_socket *xdp, uint32_t mtu)
+static int give_memory(struct xdp_socket *xdp, uint32_t mtu, enum xdp_use use)
 {
     uint32_t frame_bytes = mtu + PACKET_ENVELOPE_BYTES;
 
     xdp->chunk_bytes = frame_bytes <= room_of(CHUNK_BYTES_MIN) ? CHUNK_BYTES_MIN : CHUNK_BYTES_MAX;
-    xdp->chunks_bytes = (size_t)CHUNKS * xdp->chunk_bytes;
+    xdp->chunks_bytes =
+        (size_t)(CHUNKS + (use == XDP_RECEIVES ? 0 : XDP_SENT_FRAMES)) * xdp->chunk_bytes;
     void *chunks = mmap(NULL, xdp->chunks_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (chunks == MAP_FAILED) {
@@ -111,7 +122,7 @@ static int give_memory(struct xdp_socket *xdp, uint32_t mtu)
     const struct xdp_umem_reg memory = {.addr = (uint64_t)(uintptr_t)chunks,
                                         .len = xdp->chunks_bytes,
                                         .chunk_size = xdp->chunk_bytes,
-                                        .headroom = ALIGNMENT_BYTES};
+                                        .headroom = use == XDP_RECEIVES ? ALIGNMENT_BYTES : 0};
     return setsockopt(xdp->socket, SOL_XDP, XDP_UMEM_REG, &memory, sizeof memory) != 0 ? -errno : 0;
 }
 
@@ -126,37 +137,40 @@ static void fill(struct xdp_socket *xdp)
     __atomic_store_n(xdp->fill.producer, xdp->fill.next, __ATOMIC_RELEASE);
 }
 
-static int bind_queue(const struct xdp_socket *xdp, int interface)
+static int bind_queue(const struct xdp_socket *xdp, int interface, enum xdp_use use)
 {
+    static const uint16_t flags[] = {[XDP_RECEIVES] = XDP_COPY | XDP_USE_NEED_WAKEUP,
+                                     [XDP_SENDS] = XDP_COPY,
+                                     [XDP_SENDS_ZERO_COPY] = XDP_ZEROCOPY};
     const struct sockaddr_xdp here = {.sxdp_family = AF_XDP,
-                                      .sxdp_flags = XDP_COPY | XDP_USE_NEED_WAKEUP,
+                                      .sxdp_flags = flags[use],
                                       .sxdp_ifindex = (uint32_t)interface,
                                       .sxdp_queue_id = QUEUE};
 
     return bind(xdp->socket, (const struct sockaddr *)&here, sizeof here) == 0 ? 0 : -errno;
 }
 
-static int set_up(struct xdp_socket *xdp, int interface, uint32_t mtu)
+static int set_up(struct xdp_socket *xdp, int interface, uint32_t mtu, enum xdp_use use)
 {
     xdp->socket = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (xdp->socket < 0) {
         return -errno;
     }
-    int status = give_memory(xdp, mtu);
+    int status = give_memory(xdp, mtu, use);
     if (status == 0) {
-        status = make_rings(xdp);
+        status = make_rings(xdp, use);
     }
     if (status == 0) {
         fill(xdp);
-        status = bind_queue(xdp, interface);
+        status = bind_queue(xdp, interface, use);
     }
     return status == -EBUSY ? -EUSERS : status;
 }
 
-int xdp_socket_open(struct xdp_socket *xdp, int interface, uint32_t mtu)
+int xdp_socket_open(struct xdp_socket *xdp, int interface, uint32_t mtu, enum xdp_use use)
 {
     *xdp = (struct xdp_socket){.socket = -1};
-    int status = set_up(xdp, interface, mtu);
+    int status = set_up(xdp, interface, mtu, use);
     if (status != 0) {
         xdp_socket_close(xdp);
     }
@@ -252,6 +266,8 @@ void xdp_socket_close(struct xdp_socket *xdp)
 {
     unmap(&xdp->fill);
     unmap(&xdp->receive);
+    unmap(&xdp->transmit);
+    unmap(&xdp->completion);
     if (xdp->socket >= 0) {
         (void)close(xdp->socket);
     }

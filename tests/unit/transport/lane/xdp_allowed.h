@@ -23,11 +23,11 @@
  */
 static inline int xdp_open_again(struct xdp_socket *xdp, int interface, uint32_t mtu)
 {
-    int status = xdp_socket_open(xdp, interface, mtu);
+    int status = xdp_socket_open(xdp, interface, mtu, XDP_RECEIVES);
 
     for (unsigned tries = 0; tries < 5000 && status == -EUSERS; tries++) {
         (void)usleep(1000);
-        status = xdp_socket_open(xdp, interface, mtu);
+        status = xdp_socket_open(xdp, interface, mtu, XDP_RECEIVES);
     }
     return status;
 }

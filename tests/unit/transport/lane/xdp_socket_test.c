@@ -39,7 +39,7 @@ TEST(xdp_socket_open__one_a_queue)
     struct xdp_socket second;
 
     assert_int_equal(xdp_open_again(&first, end1(), 1500), 0);
-    assert_int_equal(xdp_socket_open(&second, end1(), 1500), -EUSERS);
+    assert_int_equal(xdp_socket_open(&second, end1(), 1500, XDP_RECEIVES), -EUSERS);
     assert_int_equal(second.socket, -1);
     xdp_socket_close(&second); /* does nothing */
     xdp_socket_close(&first);
@@ -51,7 +51,7 @@ TEST(xdp_socket_open__no_such_interface)
 {
     struct xdp_socket xdp;
 
-    assert_int_equal(xdp_socket_open(&xdp, 0x7FFFFFF0, 1500), -ENODEV);
+    assert_int_equal(xdp_socket_open(&xdp, 0x7FFFFFF0, 1500, XDP_RECEIVES), -ENODEV);
     assert_int_equal(xdp.socket, -1);
 }
 
