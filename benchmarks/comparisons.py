@@ -12,7 +12,7 @@ from benchmarks import compare
 from benchmarks.compare import Comparison, Quantity
 from benchmarks.context import TCP, Context, drivers
 from benchmarks.figure import Figure, Results, scaled
-from beowire.record import Record
+from beowire.record.reader import Record
 from beowire.units import size_text
 
 _KIB = 1024

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType
 
 import psutil
 import pytest
@@ -73,7 +72,7 @@ def _after(words: tuple[str, ...], option: str) -> str:
 def test_benchmark__compares_within_its_time(
     name: str, commands: list[str], tmp_path: Path
 ) -> None:
-    module: ModuleType = command.BENCHMARKS[name]
+    module = command.BENCHMARKS[name]
     results = module.run(Context(tmp_path / name, 48.0))
     asked = [one for one in results.figures if one.verdict != "-"]
     assert asked and len({one.name for one in results.figures}) == len(results.figures)
