@@ -11,9 +11,9 @@
  *
  * usage: message-path-benchmark [BYTES [RUNS [checksums|cold]]]
  */
-#include "core/address.h"
 #include "core/core.h"
 #include "lane/random.h"
+#include "route/address.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -28,8 +28,8 @@
 #include <unistd.h>
 
 #include "beowire.h"
-#include "flow/proof.h"
 #include "frame/address_layout.h"
+#include "route/proof.h"
 
 #define REPETITIONS 41
 #define CONNECTED_PEERS 64

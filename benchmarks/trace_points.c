@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trace-points-benchmark - what a place of the trace costs (core/trace.h), with a ring in a file
+ * trace-points-benchmark - what a place of the trace costs (route/trace.h), with a ring in a file
  * that is mapped, as BEOWIRE_TRACE makes it, and without one.
  *
  *      trace-points-benchmark DIRECTORY

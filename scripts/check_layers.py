@@ -22,7 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 #: Folders of which no two files need each other.
-ORDERED = ("transport/core", "transport/endpoint", "transport/flow", "transport/frame")
+ORDERED = (
+    *("transport/core", "transport/endpoint", "transport/flow", "transport/frame"),
+    "transport/route",
+)
 
 #: What no code has to be told of to use it: whoever is pure may include it.
 PURE_HEADERS = {

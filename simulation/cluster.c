@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cluster.h"
 
-#include "core/address.h"
+#include "route/address.h"
 
 #include <errno.h>
 #include <stdarg.h>

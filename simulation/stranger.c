@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stranger.h"
 
-#include "core/address.h"
+#include "route/address.h"
 #include "trace.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as an address, and as its text: what is valid survives being written and read. */
-#include "core/address.h"
+#include "route/address.h"
 
 #include "fuzz.h"
 

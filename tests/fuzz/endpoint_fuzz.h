@@ -7,10 +7,10 @@
 #ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_H
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_H
 
-#include "core/address.h"
 #include "endpoint_fuzz_cut.h"
 #include "endpoint_fuzz_seal.h"
 #include "lane/tso/tso_head.h"
+#include "route/address.h"
 #include "simulation/cluster.h"
 
 #include <errno.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * endpoint_fuzz_seal.h - the peer's end of a connection of endpoint_fuzz.c whose frames are sealed
- * (flow/seal.h): it seals what it says, and looks at the seals of what it hears. All that it knows
+ * (route/seal.h): it seals what it says, and looks at the seals of what it hears. All that it knows
  * is what both ends have told each other; the keys follow from that.
  */
 #ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_SEAL_H
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_SEAL_H
 
-#include "core/address.h"
 #include "core/core.h"
-#include "flow/proof.h"
 #include "frame/checksum.h"
 #include "fuzz.h"
+#include "route/address.h"
+#include "route/proof.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 /* The examples of docs/PROTOCOL.md. Two endpoints: 815 asks 4711 for a connection, and sends. */
 #include "frame_samples.h"
 
-#include "core/address.h"
-#include "flow/proof.h"
-#include "flow/seal.h"
 #include "frame/checksum.h"
 #include "lane/tso/tso_head.h"
+#include "route/address.h"
+#include "route/proof.h"
+#include "route/seal.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames of a connection whose frames are sealed (flow/seal.h). */
+/* Frames of a connection whose frames are sealed (route/seal.h). */
 #include "frame_samples.h"
 
-#include "flow/seal.h"
+#include "route/seal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Asking a peer for a connection, or whether it is there. */
-#include "core/address.h"
 #include "core/control.h"
 #include "core/core_internal.h"
-#include "flow/proof.h"
+#include "route/address.h"
+#include "route/proof.h"
 
 void core_ask_by(struct core *core, struct core_peer *peer, unsigned by)
 {

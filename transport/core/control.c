@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control.h"
 
-#include "core/address.h"
 #include "core/core_internal.h"
-#include "flow/proof.h"
 #include "frame/checksum.h"
+#include "route/address.h"
+#include "route/proof.h"
 
 /** A frame on the stack, with the headroom that the lane wants. */
 struct control_frame {

@@ -17,8 +17,8 @@
 #ifndef BEOWIRE_CORE_CONVOY_H
 #define BEOWIRE_CORE_CONVOY_H
 
-#include "core/path.h"
 #include "flow/flow.h"
+#include "route/path.h"
 
 /** A lane for bursts. */
 struct convoy_way {
@@ -33,7 +33,7 @@ struct convoy {
     uint32_t end;             /**< one past the last sequence sent in a burst */
     bool under_way;           /**< frames before `end` may be unacknowledged; */
     uint8_t used;             /**< lane of the last burst; PATH_NONE: none yet */
-    struct convoy_way cut;    /**< a lane that cuts */
+    struct convoy_way cut;    /**< a lane with segmentation offload */
     struct convoy_way trains; /**< one that takes trains */
 };
 

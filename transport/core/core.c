@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
-#include "core/address.h"
 #include "core/control.h"
 #include "core/core_internal.h"
 #include "message/bundle.h"
+#include "route/address.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,11 +14,11 @@
 #include "core/convoy.h"
 #include "core/hold.h"
 #include "core/map.h"
-#include "core/path.h"
 #include "flow/connection.h"
-#include "flow/proof.h"
-#include "flow/seal.h"
 #include "message/message.h"
+#include "route/path.h"
+#include "route/proof.h"
+#include "route/seal.h"
 
 /** Maximum number of counters (counters.h). */
 #define CORE_COUNTERS_MAX 136
@@ -220,7 +220,7 @@ struct core {
     bool vain;             /**< they were, since the last frame */
     uint64_t looked_for_lanes_ns; /**< when lanes that are down were last asked */
     uint32_t refusing_lanes;      /**< bits: lanes that took no frame since they were asked;
-                                     core_timers() asks */
+                                               core_timers() asks */
     struct map by_key;            /**< our key of each connection */
     struct map by_peer_key; /**< the peer's key of each connection that has begun; not unique */
     struct map by_incarnation;

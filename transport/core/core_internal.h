@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core_internal.h - what the files of the core share, and their order: each may call those above it
- * in this list, and none below.
+ * core_internal.h - what the files of the core share among themselves, and the order that they are
+ * in: each may call those above it, and none below.
  *
- *      address, map, rails, hold, patience, crowd, trace      know nothing of peers
- *      path, convoy            the lanes to one peer, and which of them bursts take
- *      core.h                  struct core and struct core_peer, on which all following files work
- *      counters, witness, doubt  counters; peers that may have ended
- *      sealing                 seals frames, checks seals
+ *      map, hold, patience, crowd   know nothing of peers
+ *      convoy                  which lane bursts to a peer take
+ *      core.h                  struct core, struct core_peer: what all from here on work on
+ *      counters, witness, doubt  what is counted, and of whom it is not known whether it is there
+ *      sealing                 frames sealed, and their seals checked
  *      checking                checksums of frames, and which links damage them
- *      outgoing                core_send(), through which all frames to a peer leave
- *      wire                    sequenced frames: how the flow sends, and over which lane
+ *      outgoing                core_send(): the place that all frames to a peer pass on their way
+ * out wire                    sequenced frames: what the flow sends with, and which lane they take
  *      control                 frames that carry no message
- *      ask                     CONNECT and PROBE
+ *      ask                     CONNECT and PROBE: is somebody there?
  *      one_sided               long messages that lanes read from peers' memory
- *      lengths, bulk           lengths of frames; the data of long messages
+ *      lengths, bulk           how long frames are; the data of long messages
  *      reach                   which lanes work, which are proven, and which is used
- *      peers                   peers are added, fail, and are freed
- *      suspicion, silence      peers that the network reports as ended, and peers that are silent
- *      core                    services a peer; timers; start and end of the core
- *      rest, receive           received frames
- *      look                    which lanes are polled, and when
- *      post                    messages that the application posts
+ *      peers                   peers come, fail, and are given back
+ *      suspicion, silence      peers that the network says have ended, or that say nothing
+ *      core                    a peer is serviced; timers; the beginning and the end of it all
+ *      rest, receive           frames that have come
+ *      look                    at which lanes it is looked for them, and when
+ *      post                    what the application posts
  *
- * scripts/check_layers.py checks this.
+ * scripts/check_layers.py sees to it.
  */
 #ifndef BEOWIRE_CORE_CORE_INTERNAL_H
 #define BEOWIRE_CORE_CORE_INTERNAL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* core_send(), through which all frames leave. */
 #include "core/core_internal.h"
-#include "core/trace.h"
+#include "route/trace.h"
 
 /** May this frame be sent to an address that is not proven? */
 static bool is_of_opening(const uint8_t *head)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which peers there are: named by the application, or met because they have asked; and when they
  * are given back. */
-#include "core/address.h"
 #include "core/core_internal.h"
 #include "core/counters.h"
-#include "flow/proof.h"
+#include "route/address.h"
+#include "route/proof.h"
 
 #include <errno.h>
 #include <stdlib.h>

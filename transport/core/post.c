@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Posts messages, which leave at once or together with more of the same run (hold.h). */
 #include "core/core_internal.h"
-#include "core/trace.h"
 #include "message/bundle.h"
+#include "route/trace.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ways to each peer: which work, which are proven, and which is used. */
-#include "core/address.h"
 #include "core/control.h"
 #include "core/core_internal.h"
+#include "route/address.h"
 
 #include <errno.h>
 
@@ -97,7 +97,7 @@ void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now
     change_path(core, peer, before);
 }
 
-/** The peer answers, but what we send does not arrive: it is this path. */
+/** The peer answers, but frames on this path do not arrive: uses another one. */
 void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     unsigned before = peer->paths.fast;
@@ -136,7 +136,7 @@ void core_prove_path(struct core *core, struct core_peer *peer, unsigned by)
     core_choose_bulk_lanes(core, peer);
 }
 
-/** Tries the paths that are not proven, when that is due. */
+/** Tries the paths that are not proven, when this is due. */
 void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     const struct path_lanes *lanes = &core->options.lanes;

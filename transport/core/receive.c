@@ -2,14 +2,14 @@
 /* Handles received frames: finds their peer, and does what they ask. */
 #include "core.h"
 
-#include "core/address.h"
 #include "core/control.h"
 #include "core/core_internal.h"
 #include "core/lengths.h"
-#include "core/trace.h"
-#include "flow/proof.h"
 #include "frame/checksum.h"
 #include "message/reorder.h"
+#include "route/address.h"
+#include "route/proof.h"
+#include "route/trace.h"
 
 #include <errno.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections of which each frame is sealed (flow/seal.h), because one end wants it. Only what goes
- * through memory that a host's processes share is not: nobody else can write there.
+ * Connections of which each frame is sealed (route/seal.h), because one end wants it. Only what
+ * goes through memory that a host's processes share is not: nobody else can write there.
  */
-#include "core/address.h"
 #include "core/core_internal.h"
-#include "core/trace.h"
+#include "route/address.h"
+#include "route/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a peer that says nothing is there: its kernel proves it, or does not (lane/witness.h). */
-#include "core/address.h"
 #include "core/core_internal.h"
-#include "flow/proof.h"
+#include "route/address.h"
+#include "route/proof.h"
 #include "tuning.h"
 
 static_assert(PROOF_WITNESS_KEY_BYTES == LANE_WITNESS_KEY_BYTES, "lane.h");

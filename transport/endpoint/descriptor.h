@@ -15,7 +15,7 @@
 #ifndef BEOWIRE_ENDPOINT_DESCRIPTOR_H
 #define BEOWIRE_ENDPOINT_DESCRIPTOR_H
 
-#include "core/path.h"
+#include "route/path.h"
 
 #include <stdbool.h>
 #include <stdint.h>

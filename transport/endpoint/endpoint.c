@@ -2,13 +2,13 @@
 /* The public interface: a core, its lanes, and the clock. */
 #include "beowire.h"
 
-#include "core/address.h"
 #include "endpoint/configuration.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/handle.h"
 #include "endpoint/lanes.h"
-#include "flow/proof.h"
 #include "lane/entropy.h"
+#include "route/address.h"
+#include "route/proof.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -16,7 +16,7 @@
 #include "endpoint/ticks.h"
 #include "endpoint/trace_file.h"
 #include "endpoint/turn.h"
-#include "flow/proof.h"
+#include "route/proof.h"
 
 #include <errno.h>
 #include <poll.h>

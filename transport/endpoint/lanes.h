@@ -6,8 +6,8 @@
 #define BEOWIRE_ENDPOINT_LANES_H
 
 #include "beowire.h"
-#include "core/path.h"
 #include "endpoint/missing.h"
+#include "route/path.h"
 
 /** Opens what `options->interface` and `options->lanes` ask for, in order of preference. A lane
  * that this process may not open (no CAP_NET_RAW), that has nothing to stand on (no IP address), or

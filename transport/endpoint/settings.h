@@ -26,7 +26,7 @@ struct settings {
     struct message_limits message;
     uint64_t spin_ns;
     uint32_t busy_poll_us; /**< or SETTINGS_AS_HOST */
-    bool authenticate;     /**< frames are sealed (flow/seal.h) */
+    bool authenticate;     /**< frames are sealed (route/seal.h) */
     bool checksums;        /**< frames have them where nothing else would notice damage */
     bool go_back_n;
     /** Interfaces over which the data of long messages goes as Ethernet frames although UDP is

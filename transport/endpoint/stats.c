@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/stats.h"
 
-#include "core/address.h"
 #include "core/counters.h"
 #include "lane/shm_segment.h"
+#include "route/address.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trace_file.h - the ring of an endpoint's trace (core/trace.h), in a file that is mapped.
+ * trace_file.h - the ring of an endpoint's trace (route/trace.h), in a file that is mapped.
  *
  * Where BEOWIRE_TRACE names a path in a process, each endpoint that it opens makes a file
  * PATH.PID.NUMBER (mode 600, never one that is there) and writes its points to it as they happen:
@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#include "core/trace.h"
+#include "route/trace.h"
 
 /** The variable that asks for it. */
 #define TRACE_VARIABLE "BEOWIRE_TRACE"

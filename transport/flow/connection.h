@@ -9,10 +9,10 @@
  *
  * Each end chooses a random key that the other must put into every frame; a frame without it is
  * not looked at. CONNECT and ACCEPT prove that who sends them knows the secret of the end that was
- * asked (proof.h), and nothing in them is believed otherwise. Whoever answers a CONNECT has told
- * its key to the place that this says it comes from, and nothing but that is sent there until a
- * frame has come that has this key. CONNECT is repeated until answered; both ends may ask at once.
- * A peer is one incarnation: after FAILED it stays so, a restarted process is another peer.
+ * asked (route/proof.h), and nothing in them is believed otherwise. Whoever answers a CONNECT has
+ * told its key to the place that this says it comes from, and nothing but that is sent there until
+ * a frame has come that has this key. CONNECT is repeated until answered; both ends may ask at
+ * once. A peer is one incarnation: after FAILED it stays so, a restarted process is another peer.
  *
  * Pure. One thread.
  */

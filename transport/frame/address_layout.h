@@ -21,7 +21,7 @@
 #define ADDRESS_RAILS 4
 
 /** How to reach an endpoint through one network interface. Which rail of another endpoint one
- *  talks to: core/rails.h. */
+ *  talks to: route/rails.h. */
 struct address_rail {
     uint8_t mac[6]; /**< of the interface; 0: not reached by Ethernet frames */
     le16 port;      /**< UDP port; 0: not reached by UDP */

@@ -111,7 +111,7 @@ struct frame_header {
 };
 static_assert(sizeof(struct frame_header) == 28, "docs/PROTOCOL.md");
 
-/** Says that the frame is from the other end of the connection, unaltered, and new (flow/seal.h).
+/** Says that the frame is from the other end of the connection, unaltered, and new (route/seal.h).
  *  It stands between a frame's header and what follows; the header's length says that it is there.
  *  CONNECT, ACCEPT and RESET have none. */
 struct frame_seal {
@@ -143,7 +143,7 @@ struct frame_connect {
     le64 job_key;              /**< endpoints that talk have the same */
     uint8_t nonce[FRAME_NONCE_BYTES]; /**< random, the sender's for this connection */
     uint8_t proof[FRAME_PROOF_BYTES]; /**< that the sender knows the secret of the end that was
-                                           asked (flow/proof.h) */
+                                           asked (route/proof.h) */
     uint8_t
         place[FRAME_PLACE_BYTES]; /**< the address of the sender's endpoint without its secret */
 };

@@ -222,7 +222,7 @@ struct message_layer {
     struct list completed;           /**< operations, oldest first */
     struct list notices;             /**< inbound puts to report to the application */
     struct operation *served_memory; /**< peers' gets that they pull */
-    uint32_t served_used;            /**< those from here on have never been taken */
+    uint32_t served_used;            /**< slots from here on were never used */
     struct list free_served;
     struct list served;
     struct inbound *inbounds;

@@ -41,7 +41,7 @@ struct spare_pile {
     struct spare_pile *next;
     struct chunk *chunks;
     uint32_t chunk_count;
-    uint32_t chunks_used;     /**< those from here on have never been taken */
+    uint32_t chunks_used;     /**< slots from here on were never used */
     struct inbound *inbounds; /**< as many as messages of bundles may be in these chunks ... */
     uint32_t inbound_count;
     uint32_t inbounds_used; /**< ... of which those from here on have never been taken */

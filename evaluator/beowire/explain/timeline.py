@@ -18,7 +18,7 @@ from beowire import files
 from beowire.errors import BeowireError
 from beowire.units import time_text
 
-#: The places of transport/core/trace.h, by their numbers.
+#: The places of transport/route/trace.h, by their numbers.
 PLACES = {
     1: "the application posts",
     2: "frames are made",

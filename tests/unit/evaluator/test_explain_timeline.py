@@ -11,7 +11,7 @@ import pytest
 from beowire.errors import BeowireError
 from beowire.explain.timeline import PLACES, as_json, read_trace, render, time_line
 
-_HEADER = Path(__file__).resolve().parents[3] / "transport" / "core" / "trace.h"
+_HEADER = Path(__file__).resolve().parents[3] / "transport" / "route" / "trace.h"
 
 #: Ticks to a nanosecond, in these files.
 _TICKS = 2

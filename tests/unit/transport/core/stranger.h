@@ -6,8 +6,8 @@
 #ifndef BEOWIRE_TESTS_CORE_STRANGER_H
 #define BEOWIRE_TESTS_CORE_STRANGER_H
 
-#include "core/address.h"
-#include "flow/proof.h"
+#include "route/address.h"
+#include "route/proof.h"
 #include "simulation/cluster.h"
 #include "unit/test.h"
 

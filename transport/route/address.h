@@ -2,8 +2,8 @@
 /*
  * address.h - is an endpoint's address usable? Formatting and parsing are in beowire.h.
  */
-#ifndef BEOWIRE_CORE_ADDRESS_H
-#define BEOWIRE_CORE_ADDRESS_H
+#ifndef BEOWIRE_ROUTE_ADDRESS_H
+#define BEOWIRE_ROUTE_ADDRESS_H
 
 #include "frame/address_layout.h"
 
@@ -15,4 +15,4 @@ static inline const struct address_layout *address_layout(const struct beowire_a
     return (const struct address_layout *)(const void *)address->bytes;
 }
 
-#endif /* BEOWIRE_CORE_ADDRESS_H */
+#endif /* BEOWIRE_ROUTE_ADDRESS_H */

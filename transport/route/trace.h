@@ -8,8 +8,8 @@
  *
  * One thread at a time, in the endpoint's turn.
  */
-#ifndef BEOWIRE_CORE_TRACE_H
-#define BEOWIRE_CORE_TRACE_H
+#ifndef BEOWIRE_ROUTE_TRACE_H
+#define BEOWIRE_ROUTE_TRACE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,4 +54,4 @@ static inline void trace_here(struct trace *trace, enum trace_place place, uint6
     }
 }
 
-#endif /* BEOWIRE_CORE_TRACE_H */
+#endif /* BEOWIRE_ROUTE_TRACE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/path.h"
+#include "route/path.h"
 #include "unit/test.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/trace.h"
+#include "route/trace.h"
 #include "unit/test.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/trace.h"
+#include "route/trace.h"
 
 void trace_note(struct trace *trace, enum trace_place place, uint64_t detail)
 {

@@ -20,8 +20,8 @@
  * Whoever receives takes no counter twice, and none that is older than SEAL_WINDOW_FRAMES. What is
  * sent is not hidden, only proven. The hashes are libsodium's. Pure. One thread.
  */
-#ifndef BEOWIRE_FLOW_SEAL_H
-#define BEOWIRE_FLOW_SEAL_H
+#ifndef BEOWIRE_ROUTE_SEAL_H
+#define BEOWIRE_ROUTE_SEAL_H
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
@@ -68,4 +68,4 @@ void seal_write(struct seal *seal, uint8_t *header, const uint8_t *operation,
  *  wrong with the tag. */
 bool seal_is_right(struct seal *seal, const struct frame *frame);
 
-#endif /* BEOWIRE_FLOW_SEAL_H */
+#endif /* BEOWIRE_ROUTE_SEAL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "seal.h"
 
-#include "flow/proof.h"
+#include "route/proof.h"
 
 #include <sodium.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/address.h"
+#include "route/address.h"
 #include "unit/test.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "address.h"
 
-#include "flow/proof.h"
+#include "route/proof.h"
 
 #include <errno.h>
 #include <inttypes.h>

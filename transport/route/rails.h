@@ -9,8 +9,8 @@
  *
  * Pure. One thread.
  */
-#ifndef BEOWIRE_CORE_RAILS_H
-#define BEOWIRE_CORE_RAILS_H
+#ifndef BEOWIRE_ROUTE_RAILS_H
+#define BEOWIRE_ROUTE_RAILS_H
 
 #include "frame/address_layout.h"
 
@@ -32,4 +32,4 @@ struct rail_network {
 uint8_t rails_match(const struct rail_network own[ADDRESS_RAILS],
                     const struct address_layout *address, struct address_layout *matched);
 
-#endif /* BEOWIRE_CORE_RAILS_H */
+#endif /* BEOWIRE_ROUTE_RAILS_H */

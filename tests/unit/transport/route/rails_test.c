@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/rails.h"
+#include "route/rails.h"
 #include "unit/test.h"
 
 #include <stddef.h>

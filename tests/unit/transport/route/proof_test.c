@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/proof.h"
+#include "route/proof.h"
 #include "unit/test.h"
 
 #define HEAD_BYTES (sizeof(struct frame_header) + sizeof(struct frame_connect))

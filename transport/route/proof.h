@@ -14,8 +14,8 @@
  *
  * The hash is libsodium's. Pure. Thread-safe.
  */
-#ifndef BEOWIRE_FLOW_PROOF_H
-#define BEOWIRE_FLOW_PROOF_H
+#ifndef BEOWIRE_ROUTE_PROOF_H
+#define BEOWIRE_ROUTE_PROOF_H
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
@@ -71,4 +71,4 @@ uint64_t proof_challenge(const uint8_t key[PROOF_OWN_KEY_BYTES], uint32_t own_ke
  *  predict. */
 uint64_t proof_number(const uint8_t key[PROOF_OWN_KEY_BYTES], uint64_t count);
 
-#endif /* BEOWIRE_FLOW_PROOF_H */
+#endif /* BEOWIRE_ROUTE_PROOF_H */

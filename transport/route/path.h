@@ -12,12 +12,12 @@
  *
  * Pure. One thread.
  */
-#ifndef BEOWIRE_CORE_PATH_H
-#define BEOWIRE_CORE_PATH_H
+#ifndef BEOWIRE_ROUTE_PATH_H
+#define BEOWIRE_ROUTE_PATH_H
 
-#include "core/rails.h"
 #include "frame/address_layout.h"
 #include "lane/lane.h"
+#include "route/rails.h"
 #include "tuning.h"
 
 #include <string.h>
@@ -175,4 +175,4 @@ uint32_t paths_wire_bytes(const struct paths *paths, const struct path_lanes *la
 uint32_t paths_lack_bytes(const struct paths *paths, const struct path_lanes *lanes,
                           uint32_t data_bytes, uint32_t frame_bytes);
 
-#endif /* BEOWIRE_CORE_PATH_H */
+#endif /* BEOWIRE_ROUTE_PATH_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "flow/seal.h"
+#include "route/seal.h"
 #include "unit/test.h"
 
 static const uint8_t own_secret[ADDRESS_SECRET_BYTES] = {0, 1, 2,  3,  4,  5,  6,  7,
