@@ -339,8 +339,9 @@ uint32_t cluster_node_of(const struct cluster *cluster, const struct core *core,
 {
     const struct core_peer *found = core_peer_at(core, peer);
 
-    return found != NULL ? sim_node_of(cluster->wire, &found->paths.to[found->paths.fast])
-                         : UINT32_MAX;
+    return found != NULL
+               ? sim_node_of(cluster->wire, &found->route.paths.to[found->route.paths.fast])
+               : UINT32_MAX;
 }
 
 void cluster_service(struct cluster *cluster, uint32_t at, struct core_peer *to)

@@ -95,9 +95,9 @@ static uint32_t all_members(const struct window_set *set)
 static void check_flow(const struct cluster *cluster, const struct flow *flow)
 {
     if (flow->highest - flow->first > flow->next - flow->first ||
-        flow->next - flow->first > FLOW_WINDOW_FRAMES) {
-        cluster_fail(cluster, "flow: first %u highest %u next %u", flow->first, flow->highest,
-                     flow->next);
+        flow->next - flow->first > FLOW_WINDOW_FRAMES || flow->released != flow->first) {
+        cluster_fail(cluster, "flow: released %u first %u highest %u next %u", flow->released,
+                     flow->first, flow->highest, flow->next);
     }
     uint32_t needs_credit = flow->highest;
     while (needs_credit != flow->first && flow_ring_at(flow, needs_credit - 1)->exempt) {

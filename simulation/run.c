@@ -52,6 +52,7 @@ static void move_sequences(struct cluster *cluster, uint32_t by)
             struct flow *sender = &cluster_peer(cluster, from, to)->message.flow;
             struct flow *receiver = &cluster_peer(cluster, to, from)->message.flow;
             sender->first += by;
+            sender->released += by;
             sender->highest += by;
             sender->next += by;
             sender->limit += by;

@@ -26,7 +26,7 @@ struct peer_seals {
 static const struct core_peer *sealed_peer(const struct core *core)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
-        if (core->peers[i]->seal != NULL) {
+        if (core->peers[i]->route.seal != NULL) {
             return core->peers[i];
         }
     }
@@ -37,7 +37,7 @@ static const struct core_peer *sealed_peer(const struct core *core)
 static bool has_checksums(const struct core *core)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
-        if (core->peers[i]->checked) {
+        if (core->peers[i]->route.checked) {
             return true;
         }
     }

@@ -437,7 +437,7 @@ TEST(rail__kept_while_the_peer_is_away)
         cluster_run(&cluster, cluster_now(&cluster) + 100 * MILLISECOND);
         assert_true(core_is_flushed(&cluster.nodes[0].core));
     }
-    assert_int_equal(peer->paths.fast, 0);
+    assert_int_equal(peer->route.paths.fast, 0);
     for (uint32_t node = 0; node < 2; node++) {
         assert_int_equal(cluster.nodes[node].core.counters.path_changes, 0);
     }
@@ -470,15 +470,15 @@ TEST(rail__by_which_the_same_probes_come_late)
         cluster_run(&cluster, cluster_now(&cluster) + 100000);
         asking->message.flow.probes -= late == 0 ? 2 * PATH_PATIENCE_PROBES : 0;
     }
-    assert_int_equal(peer->paths.fast, 0);
+    assert_int_equal(peer->route.paths.fast, 0);
     asking->message.flow.probes += 2 * PATH_PATIENCE_PROBES;
     for (unsigned i = 0; i < PATH_PATIENCE_PROBES; i++) {
-        assert_int_equal(peer->paths.fast, 0);
+        assert_int_equal(peer->route.paths.fast, 0);
         control_send_probe_by(core, asking, 1);
         flow_timeout(&asking->message.flow, cluster_now(&cluster));
     }
     cluster_run(&cluster, cluster_now(&cluster) + 100000);
-    assert_int_equal(peer->paths.fast, 1);
+    assert_int_equal(peer->route.paths.fast, 1);
     cluster_close(&cluster);
 }
 

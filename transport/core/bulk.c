@@ -39,9 +39,10 @@ static enum lane_bulk bulk_of(const struct core *core, const struct lane *lane)
 
 void core_find_convoy(struct core *core, struct core_peer *peer)
 {
-    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
-    peer->message.gathers = convoy_gathers(&peer->convoy);
-    peer->message.trains = convoy_has_trains(&peer->convoy);
+    convoy_find(&peer->route.convoy, &peer->route.paths, &core->options.lanes);
+    peer->route.gathers = convoy_gathers(&peer->route.convoy);
+    peer->message.gathers = peer->route.gathers;
+    peer->message.trains = convoy_has_trains(&peer->route.convoy);
 }
 
 void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
@@ -53,7 +54,8 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
     for (unsigned worse = 0; worse < LANE_BULK_KINDS; worse++) {
         enum lane_bulk bulk = LANE_BULK_KINDS - 1 - worse;
         for (unsigned i = 0; i < lanes->count; i++) {
-            if (bulk_of(core, lanes->lanes[i]) == bulk && paths_is_usable(&peer->paths, lanes, i)) {
+            if (bulk_of(core, lanes->lanes[i]) == bulk &&
+                paths_is_usable(&peer->route.paths, lanes, i)) {
                 usable |= 1u << i;
             }
         }
@@ -62,7 +64,7 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
     core_find_convoy(core, peer);
     pull_set_lanes(&core->messages, &peer->message, best, usable);
     peer->message.cut = best != 0 && lanes->lanes[__builtin_ctz(best)]->cuts;
-    peer->message.shares_memory = paths_share_memory(&peer->paths, lanes);
+    peer->message.shares_memory = paths_share_memory(&peer->route.paths, lanes);
     core_choose_one_sided(core, peer);
 }
 
@@ -70,7 +72,7 @@ int core_read_memory(void *context, const struct message_peer *peer, uint64_t ad
                      uint64_t bytes)
 {
     const struct core *core = context;
-    const struct paths *paths = &core->peers[peer->index]->paths;
+    const struct paths *paths = &core->peers[peer->index]->route.paths;
     struct lane *lane = core->options.lanes.lanes[paths->fast];
 
     if (lane->operations->read_memory == NULL) {
@@ -91,10 +93,10 @@ void core_expect(struct core *core, unsigned by)
     bool expects = core->messages.lanes[by].blocks > 0 &&
                    pull_expect(&core->messages, (uint8_t)by, &expectation, &peer);
     if (expects) {
-        expectation.from = core->peers[peer->index]->paths.to[by];
+        expectation.from = core->peers[peer->index]->route.paths.to[by];
         expectation.key = core->peers[peer->index]->connection.own_key;
-        expectation.head_bytes += core_seal_bytes(core->peers[peer->index]) +
-                                  core_checksum_bytes(core->peers[peer->index], lane);
+        expectation.head_bytes += route_seal_bytes(&core->peers[peer->index]->route) +
+                                  route_checksum_bytes(&core->peers[peer->index]->route, lane);
     }
     if (expects || core->expecting[by]) {
         lane->operations->expect(lane, &expectation);
@@ -159,7 +161,7 @@ static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
     const struct lane *lane = core->options.lanes.lanes[batch->lane];
     uint32_t most = lane->batch_frames < 64 ? lane->batch_frames : 64;
     uint32_t count = 0;
-    uint32_t checksum_bytes = core_checksum_bytes(peer, lane);
+    uint32_t checksum_bytes = route_checksum_bytes(&peer->route, lane);
     /* The same for all, except for the segment. */
     struct frame_data head =
         frame_encode_data(peer->message.destination, peer->message.key, batch->message);

@@ -7,7 +7,6 @@
  * Where frames are to have a checksum one without is damaged, too: it is a bit that says so.
  */
 #include "core/core_internal.h"
-#include "frame/checksum.h"
 
 /** Peers that are looked at for the one from which a damaged frame has come. */
 #define PEERS_LOOKED_AT 256
@@ -17,26 +16,7 @@ void core_begin_checksums(const struct core *core, struct core_peer *peer,
 {
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
 
-    peer->checked = (features & FRAME_FEATURE_CHECKSUM) != 0 && peer->seal == NULL;
-}
-
-void core_write_checksums(const struct lane *lane, const struct lane_outgoing *frames,
-                          unsigned count)
-{
-    if (!lane->needs_checksum && count > 0 && frame_type_of(frames->head) == FRAME_DATA) {
-        return; /* so are all of them (bulk.c), made for this lane */
-    }
-    for (unsigned i = 0; i < count; i++) {
-        const struct lane_outgoing *frame = &frames[i];
-        if (frame_is_never_sealed(frame_type_of(frame->head))) {
-            continue;
-        }
-        if (lane->needs_checksum) {
-            checksum_write(frame->head, frame->head_bytes, frame->payload, frame->payload_bytes);
-        } else {
-            checksum_clear(frame->head);
-        }
-    }
+    peer->route.checked = (features & FRAME_FEATURE_CHECKSUM) != 0 && peer->route.seal == NULL;
 }
 
 /** Who is at this address of the lane? Its own key may be what was damaged. @return NULL: nobody
@@ -44,7 +24,7 @@ void core_write_checksums(const struct lane *lane, const struct lane_outgoing *f
 static const struct core_peer *find_peer(const struct core *core, const struct arrival *from)
 {
     for (uint32_t i = 0; i < core->peer_count && i < PEERS_LOOKED_AT; i++) {
-        if (paths_is_to(&core->peers[i]->paths, from->by, &from->address)) {
+        if (paths_is_to(&core->peers[i]->route.paths, from->by, &from->address)) {
             return core->peers[i];
         }
     }

@@ -40,7 +40,7 @@ static void send_frame_by(struct core *core, struct core_peer *peer, unsigned by
 static void send_frame(struct core *core, struct core_peer *peer, struct control_frame *frame,
                        enum frame_type type)
 {
-    send_frame_by(core, peer, peer->paths.fast, frame, type);
+    send_frame_by(core, peer, peer->route.paths.fast, frame, type);
 }
 
 static void encode(struct control_frame *frame, const struct core_peer *peer, enum frame_type type,
@@ -61,8 +61,8 @@ static uint32_t chosen_features(const struct core_peer *peer)
 {
     return (peer->selective ? FRAME_FEATURE_SELECTIVE : 0u) |
            (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u) |
-           (peer->seal != NULL ? FRAME_FEATURE_SEAL : 0u) |
-           (peer->checked ? FRAME_FEATURE_CHECKSUM : 0u) |
+           (peer->route.seal != NULL ? FRAME_FEATURE_SEAL : 0u) |
+           (peer->route.checked ? FRAME_FEATURE_CHECKSUM : 0u) |
            (peer->bears_witness ? FRAME_FEATURE_WITNESS : 0u);
 }
 
@@ -112,7 +112,7 @@ void control_send_connect(struct core *core, struct core_peer *peer, unsigned by
 {
     const struct path_lanes *lanes = &core->options.lanes;
 
-    send_offer(core, peer, FRAME_CONNECT, by, paths_data_bytes(&peer->paths, lanes, mtu),
+    send_offer(core, peer, FRAME_CONNECT, by, paths_data_bytes(&peer->route.paths, lanes, mtu),
                path_carries(lanes->lanes[by], mtu));
 }
 
@@ -124,7 +124,7 @@ static uint32_t agreed_bytes(const struct core *core, const struct core_peer *pe
     const struct path_lanes *lanes = &core->options.lanes;
     const struct lane *lane = lanes->lanes[by];
     uint32_t wire_bytes =
-        paths_wire_bytes(&peer->paths, lanes, peer->data_bytes, peer->frame_bytes);
+        paths_wire_bytes(&peer->route.paths, lanes, peer->data_bytes, peer->frame_bytes);
 
     wire_bytes = wire_bytes < most ? wire_bytes : most;
     uint32_t bytes = wire_bytes - path_below_bytes(lane);
@@ -154,7 +154,7 @@ void control_send_challenge(struct core *core, struct core_peer *peer, unsigned 
     flow_stamp(&peer->message.flow, head_of(&frame), 0);
     uint32_t bytes = agreed_bytes(core, peer, by, UINT32_MAX);
     if (core_spend(peer, bytes)) {
-        send_long(core, peer, by, &frame, FRAME_CHALLENGE, bytes - core_seal_bytes(peer));
+        send_long(core, peer, by, &frame, FRAME_CHALLENGE, bytes - route_seal_bytes(&peer->route));
     }
 }
 
@@ -211,7 +211,7 @@ void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned b
 
 void control_send_probe(struct core *core, struct core_peer *peer)
 {
-    control_send_probe_by(core, peer, peer->paths.fast);
+    control_send_probe_by(core, peer, peer->route.paths.fast);
 }
 
 void control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask)
@@ -250,7 +250,7 @@ static struct arrival way_back(const struct core *core, const struct arrival *fr
         return *from;
     }
     uint32_t index = map_find(&core->by_key, key);
-    const struct paths *paths = index != MAP_NONE ? &core->peers[index]->paths : NULL;
+    const struct paths *paths = index != MAP_NONE ? &core->peers[index]->route.paths : NULL;
     if (paths == NULL || paths->fast == PATH_NONE) {
         return (struct arrival){.by = PATH_NONE};
     }
@@ -265,7 +265,7 @@ static bool knows_checksums(const struct core *core, const struct frame *refused
     return refused->checksum != NULL ||
            (refused->type == FRAME_CONNECT &&
             (from_le32(refused->connect->features) & FRAME_FEATURE_CHECKSUM) != 0) ||
-           (index != MAP_NONE && core->peers[index]->checked);
+           (index != MAP_NONE && core->peers[index]->route.checked);
 }
 
 void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,

@@ -24,6 +24,7 @@ static void fill_randomly(struct core *core, uint8_t *bytes, size_t count)
 int core_open(struct core *core, const struct core_options *options)
 {
     *core = (struct core){.options = *options, .deadline_ns = UINT64_MAX};
+    core->routes = (struct routes){.lanes = &core->options.lanes, .sent = core->counters.sent};
     const struct address_layout *layout = address_layout(&core->options.address);
     core->incarnation = from_le64(layout->incarnation);
     core->endpoint = from_le16(layout->endpoint);
@@ -91,9 +92,9 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
     bool suspected = core_is_suspected(peer); /* then suspicion.c asks, at longer intervals */
 
     for (unsigned i = 0; i < lanes->count; i++) {
-        bool usable = type == FRAME_CONNECT ? paths_may_ask(&peer->paths, lanes, i)
-                                            : paths_is_usable(&peer->paths, lanes, i);
-        if (i == peer->paths.fast || !paths_is_for_all(lanes, i) || !usable ||
+        bool usable = type == FRAME_CONNECT ? paths_may_ask(&peer->route.paths, lanes, i)
+                                            : paths_is_usable(&peer->route.paths, lanes, i);
+        if (i == peer->route.paths.fast || !paths_is_for_all(lanes, i) || !usable ||
             (refused && lanes->lanes[i]->operations->lost == NULL) ||
             (suspected && lanes->lanes[i]->operations->lost != NULL)) {
             continue;
@@ -113,7 +114,7 @@ static unsigned take_asked_by(struct core_peer *peer)
     unsigned by = peer->asked_by;
 
     peer->asked_by = PATH_NONE;
-    return by != peer->paths.fast ? by : PATH_NONE;
+    return by != peer->route.paths.fast ? by : PATH_NONE;
 }
 
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
@@ -123,7 +124,7 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
-        core_ask_by(core, peer, peer->paths.fast);
+        core_ask_by(core, peer, peer->route.paths.fast);
         if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
             ask_elsewhere(core, peer, FRAME_CONNECT, false);
         }
@@ -168,8 +169,8 @@ __attribute__((noinline, cold)) static bool note_silence(struct core_peer *peer,
 
 static void service_flow(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    WIRE_TO(wire, core, peer);
     struct flow *flow = &peer->message.flow;
+    uint32_t left = core->turn_frames;
 
     bundle_gathered(&core->messages, &peer->message);
     message_renew_credit(&core->messages, &peer->message);
@@ -179,7 +180,11 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         flow_hold_back(flow, now_ns);
     } else {
         message_pump(&core->messages, &peer->message);
-        flow_transmit(flow, now_ns, &wire);
+        left = flow_transmit(flow, &core->routes, &peer->route, left, now_ns);
+        peer->message.gathers = peer->route.gathers;
+        if (core->routes.refusing != 0) {
+            core_note_deadline(core, 0);
+        }
     }
     message_take_back(&core->messages, &peer->message);
     if (!flow_awaits_answer(flow)) { /* otherwise it is probed anyway */
@@ -192,13 +197,13 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
         if (flow->unanswered > 0) { /* without a carrier, frames are lost silently */
-            core_check_lane(core, peer->paths.fast);
+            core_check_lane(core, peer->route.paths.fast);
         }
         if (flow->backoff >= PATH_PATIENCE_PROBES && flow->unanswered == 0 &&
             flow->first != flow->highest) {
             core_try_another_path(core, peer, now_ns);
         }
-        uint8_t behind = convoy_lane_of(&peer->convoy, flow_probe_way(flow));
+        uint8_t behind = convoy_lane_of(&peer->route.convoy, flow_probe_way(flow));
         if (behind != PATH_NONE) {
             control_send_probe_by(core, peer, behind);
         } else {
@@ -208,7 +213,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         core_expect_refusal(core, now_ns);
         flow_timeout(flow, now_ns);
     }
-    if (wire_context.left == 0) {
+    if (left == 0) {
         core_touch(core, peer);
         core->goes_on = true;
     } else if (!silent && flow_waits_for_lane(flow)) {
@@ -296,10 +301,10 @@ struct core_peer *core_taken(struct core *core, const struct beowire_completion 
 /** Lanes that took no frame may be down; those that are down or narrowed may work again. */
 static void look_for_lanes(struct core *core, uint64_t now_ns)
 {
-    uint32_t refusing = core->refusing_lanes;
+    uint32_t refusing = core->routes.refusing;
     bool due = now_ns - core->looked_for_lanes_ns >= LANES_LOOK_NS;
 
-    core->refusing_lanes = 0;
+    core->routes.refusing = 0;
     core->looked_for_lanes_ns = due ? now_ns : core->looked_for_lanes_ns;
     for (unsigned i = 0; (due || refusing != 0) && i < core->options.lanes.count; i++) {
         const struct lane *lane = core->options.lanes.lanes[i];

@@ -2,23 +2,21 @@
 /*
  * core.h - an endpoint without its clock: peers, connections, flows and messages over its lanes.
  *
- * Time comes in as an argument, frames through the lane, randomness through a function. So the same
- * code runs on a real wire and a simulated one, and a seed repeats a failing test. One thread.
+ * Everything here is driven from outside: time comes in as an argument, frames through the lane,
+ * randomness through a function. So the same code runs on the wire and on a simulated one, and a
+ * failing test is a seed. One thread.
  *
  *      lane -> core_receive -> frame_decode -> connection | flow -> message -> completions
- *      core_service(peer):  message_pump -> flow_transmit -> lane
+ *      core_service(peer):  message_pump -> flow_transmit -> route_send -> lane
  */
 #ifndef BEOWIRE_CORE_CORE_H
 #define BEOWIRE_CORE_CORE_H
 
-#include "core/convoy.h"
 #include "core/hold.h"
 #include "core/map.h"
 #include "flow/connection.h"
 #include "message/message.h"
-#include "route/path.h"
 #include "route/proof.h"
-#include "route/seal.h"
 
 /** Maximum number of counters (counters.h). */
 #define CORE_COUNTERS_MAX 136
@@ -56,14 +54,18 @@ struct doubt {
 /** What every frame needs comes first, to share cache lines. */
 struct core_peer {
     struct message_peer message; /**< its handle is the public beowire_peer */
-    struct convoy convoy;
-    bool touched;      /**< waits for core_service(), at the end of this or the next progress */
-    bool confirmed;    /**< the peer has opened the connection, too */
-    bool announced;    /**< the application has named it; otherwise it has asked us */
-    bool checked;      /**< frames of this connection have a checksum on lanes that need one */
+    bool touched;       /**< waits for core_service(), at the end of this or the next progress */
+    bool confirmed;     /**< the peer has opened the connection, too */
+    bool announced;     /**< the application has named it; otherwise it has asked us */
+    bool selective;     /**< both ends keep frames that come early */
+    bool bears_witness; /**< both kernels can prove that their process is there */
+    bool credit_reserved;
+    bool
+        begins_anew; /**< it asked over shared memory, which is no longer used: it will ask again */
+    bool followed : 1; /**< its path is that of the peer's question, and not yet tried */
+    bool gone : 1;     /**< failed, and counted as such */
     uint64_t heard_ns; /**< when its last frame of the open connection came */
-    struct seal *seal; /**< NULL: frames of this connection are not sealed */
-    struct paths paths;
+    struct route route;
 
     struct connection connection;
     struct doubt *doubt; /**< NULL: never doubted */
@@ -76,17 +78,10 @@ struct core_peer {
     uint32_t frame_bytes;  /**< ... and other frame to the peer; `message` has those in use */
     uint16_t limit;        /**< the first credit that it has given us */
     uint16_t answered_by;  /**< bit i: ACCEPT has gone over lane i */
-    bool selective;        /**< both ends keep frames that come early */
-    bool bears_witness;    /**< both kernels can prove that their process is there */
-    bool credit_reserved;
-    uint8_t challenges;      /**< how often unproven paths were tried */
-    uint8_t asked_by;        /**< the lane of a PROBE to be answered, or PATH_NONE */
+    uint8_t challenges;    /**< how often unproven paths were tried */
+    uint8_t asked_by;      /**< the lane of a PROBE to be answered, or PATH_NONE */
     uint8_t asked_elsewhere; /**< PROBEs over another lane since the last frame over ours */
     uint8_t accepts_sent;    /**< ACCEPTs sent to it, or omitted; 255: or more */
-    bool
-        begins_anew; /**< it asked over shared memory, which is no longer used: it will ask again */
-    bool followed;   /**< its path is that of the peer's question, and not yet tried */
-    bool gone;       /**< failed, and counted as such */
     uint64_t incarnation;
     struct beowire_address address;
 };
@@ -186,7 +181,7 @@ struct core_options {
 struct core {
     struct core_options options;
     struct message_layer messages;
-    struct trace *trace;      /**< NULL: no trace. Owned by the caller */
+    struct routes routes;     /**< over `options.lanes`; its `refusing`: core_timers() asks them */
     struct core_peer **peers; /**< all known peers, in any order */
     uint32_t peer_count;
     uint32_t announced_peers; /**< of them */
@@ -219,8 +214,6 @@ struct core {
     uint32_t vain_ns;      /**< they are polled if no frame has come for so long: 4 us or more */
     bool vain;             /**< they were, since the last frame */
     uint64_t looked_for_lanes_ns; /**< when lanes that are down were last asked */
-    uint32_t refusing_lanes;      /**< bits: lanes that took no frame since they were asked;
-                                               core_timers() asks */
     struct map by_key;            /**< our key of each connection */
     struct map by_peer_key; /**< the peer's key of each connection that has begun; not unique */
     struct map by_incarnation;
@@ -282,11 +275,6 @@ static inline struct core_peer *core_peer_at(const struct core *core, uint32_t h
 
     return peer != NULL && peer->message.handle == handle ? peer : NULL;
 }
-
-/** Sends frames to a peer over the lane with index `by`. @return how many were taken; if none, the
- *  next core_timers() asks whether the lane works. */
-unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
-                   const struct lane_outgoing *frames, unsigned count);
 
 /** Asks all lanes whether they work. @return 0, or -ENETDOWN: none does. */
 int core_status(struct core *core);

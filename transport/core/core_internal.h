@@ -4,13 +4,10 @@
  * in: each may call those above it, and none below.
  *
  *      map, hold, patience, crowd   know nothing of peers
- *      convoy                  which lane bursts to a peer take
  *      core.h                  struct core, struct core_peer: what all from here on work on
  *      counters, witness, doubt  what is counted, and of whom it is not known whether it is there
- *      sealing                 frames sealed, and their seals checked
- *      checking                checksums of frames, and which links damage them
- *      outgoing                core_send(): the place that all frames to a peer pass on their way
- * out wire                    sequenced frames: what the flow sends with, and which lane they take
+ *      sealing                 whether frames are sealed, and their seals checked
+ *      checking                whether frames have checksums, and which links damage them
  *      control                 frames that carry no message
  *      ask                     CONNECT and PROBE: is somebody there?
  *      one_sided               long messages that lanes read from peers' memory
@@ -36,12 +33,6 @@
 static inline bool core_may_seal(const struct core *core, uint32_t features)
 {
     return !core->options.authenticate || (features & FRAME_FEATURE_SEAL) != 0;
-}
-
-/** Bytes of the seal of each frame to the peer, except in shared memory. */
-static inline uint32_t core_seal_bytes(const struct core_peer *peer)
-{
-    return peer->seal != NULL ? (uint32_t)sizeof(struct frame_seal) : 0;
 }
 
 /** So many bytes were received from a peer. Three times as many may be sent to its addresses that
@@ -77,8 +68,8 @@ static inline bool core_may_ask_over(const struct core *core, const struct core_
 {
     const struct path_lanes *lanes = &core->options.lanes;
 
-    return peer->connection.asks ? paths_may_ask(&peer->paths, lanes, by)
-                                 : paths_is_usable(&peer->paths, lanes, by);
+    return peer->connection.asks ? paths_may_ask(&peer->route.paths, lanes, by)
+                                 : paths_is_usable(&peer->route.paths, lanes, by);
 }
 
 /** Counts an ACCEPT that is sent, or not sent because the CONNECT was shorter. */
@@ -106,6 +97,19 @@ static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
     if (deadline_ns < core->deadline_ns) {
         core->deadline_ns = deadline_ns;
     }
+}
+
+/** Sends frames to a peer over the lane with index `by`. @return how many were taken; if none, the
+ *  next core_timers() asks whether the lane works. */
+static inline unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
+                                 const struct lane_outgoing *frames, unsigned count)
+{
+    unsigned taken = route_send(&core->routes, &peer->route, by, frames, count);
+
+    if (core->routes.refusing != 0) {
+        core_note_deadline(core, 0);
+    }
+    return taken;
 }
 
 /* ---- witness.c ------------------------------------------------------------------------------- */
@@ -143,10 +147,6 @@ int core_begin_seals(struct core *core, struct core_peer *peer, const struct fra
 
 void core_end_seals(struct core_peer *peer);
 
-/** Seals frames and sends them to the peer. @return how many the lane took. */
-unsigned core_send_sealed(struct core *core, struct core_peer *peer, unsigned by,
-                          const struct lane_outgoing *frames, unsigned count);
-
 /** Is the seal right of a frame with one of our keys that has come over the lane? */
 bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const struct lane *lane);
 
@@ -157,45 +157,16 @@ bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const
 void core_begin_checksums(const struct core *core, struct core_peer *peer,
                           const struct frame *frame);
 
-/** Bytes of the checksum in each DATA to the peer over a lane. */
-static inline uint32_t core_checksum_bytes(const struct core_peer *peer, const struct lane *lane)
-{
-    return peer->checked && lane->needs_checksum ? (uint32_t)sizeof(le32) : 0;
-}
-
-/** Writes the checksums into frames of a connection that has them, if the lane needs them. */
-void core_write_checksums(const struct lane *lane, const struct lane_outgoing *frames,
-                          unsigned count);
-
 /** Should this frame without checksum have one, by the lane over which it came? */
 static inline bool core_lacks_checksum(const struct core_peer *peer, const struct frame *frame,
                                        const struct lane *lane)
 {
-    return peer->checked && lane->needs_checksum && frame->checksum == NULL &&
+    return peer->route.checked && lane->needs_checksum && frame->checksum == NULL &&
            frame->type != FRAME_CONNECT && frame->type != FRAME_ACCEPT;
 }
 
 /** Counts a frame that was damaged on its way, for its link. */
 void core_note_damage(struct core *core, const struct arrival *from);
-
-/* ---- wire.c ---------------------------------------------------------------------------------- */
-
-/** What the flow sends with, to one peer. */
-struct core_wire {
-    struct core *core;
-    struct core_peer *peer;
-    uint32_t left; /**< frames that may still leave in this turn */
-};
-
-unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count);
-void core_wire_released(void *context, struct flow_frame *frame);
-
-/** Declares `name`, with which a flow sends to `peer` during one call. */
-#define WIRE_TO(name, core_, peer_)                                                                \
-    struct core_wire name##_context = {                                                            \
-        .core = (core_), .peer = (peer_), .left = (core_)->turn_frames};                           \
-    const struct flow_wire name = {                                                                \
-        .send = core_wire_send, .released = core_wire_released, .context = &name##_context}
 
 /* ---- ask.c ----------------------------------------------------------------------------------- */
 

@@ -12,8 +12,8 @@ static uint32_t lesser(uint32_t a, uint32_t b)
 static void agree(const struct core *core, struct core_peer *peer, const struct frame *frame)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    uint32_t data = paths_data_bytes(&peer->paths, lanes, PATHS_ANY_MTU);
-    uint32_t own = paths_frame_bytes(&peer->paths, lanes, PATHS_ANY_MTU);
+    uint32_t data = paths_data_bytes(&peer->route.paths, lanes, PATHS_ANY_MTU);
+    uint32_t own = paths_frame_bytes(&peer->route.paths, lanes, PATHS_ANY_MTU);
 
     peer->data_bytes = lesser(data, from_le16(frame->connect->frame_bytes));
     /* What the peer says is of DATA; its lanes differ as ours do. */
@@ -23,12 +23,13 @@ static void agree(const struct core *core, struct core_peer *peer, const struct 
 /** Sets what frames are made of: without their seals and checksums, which are added later. */
 static void use(const struct core *core, struct core_peer *peer)
 {
-    uint32_t lacking = peer->checked ? paths_lack_bytes(&peer->paths, &core->options.lanes,
-                                                        peer->data_bytes, peer->frame_bytes)
-                                     : 0;
+    uint32_t lacking = peer->route.checked
+                           ? paths_lack_bytes(&peer->route.paths, &core->options.lanes,
+                                              peer->data_bytes, peer->frame_bytes)
+                           : 0;
 
-    peer->message.data_bytes = peer->data_bytes - core_seal_bytes(peer) - lacking;
-    peer->message.frame_bytes = peer->frame_bytes - core_seal_bytes(peer);
+    peer->message.data_bytes = peer->data_bytes - route_seal_bytes(&peer->route) - lacking;
+    peer->message.frame_bytes = peer->frame_bytes - route_seal_bytes(&peer->route);
 }
 
 void lengths_begin(const struct core *core, struct core_peer *peer, const struct frame *frame)
@@ -37,12 +38,12 @@ void lengths_begin(const struct core *core, struct core_peer *peer, const struct
 
     agree(core, peer, frame);
     peer->message.segment_bytes_max =
-        (uint16_t)(peer->data_bytes - core_seal_bytes(peer) - sizeof(struct frame_data));
+        (uint16_t)(peer->data_bytes - route_seal_bytes(&peer->route) - sizeof(struct frame_data));
     if (frame->type == FRAME_CONNECT && peer->connection.attempts > CONNECTION_LONG_ATTEMPTS) {
-        peer->data_bytes = lesser(peer->data_bytes,
-                                  paths_data_bytes(&peer->paths, lanes, CONNECTION_SHORTEST_MTU));
-        peer->frame_bytes = lesser(peer->frame_bytes,
-                                   paths_frame_bytes(&peer->paths, lanes, CONNECTION_SHORTEST_MTU));
+        peer->data_bytes = lesser(
+            peer->data_bytes, paths_data_bytes(&peer->route.paths, lanes, CONNECTION_SHORTEST_MTU));
+        peer->frame_bytes = lesser(peer->frame_bytes, paths_frame_bytes(&peer->route.paths, lanes,
+                                                                        CONNECTION_SHORTEST_MTU));
     }
     use(core, peer);
 }

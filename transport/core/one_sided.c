@@ -9,7 +9,7 @@
 
 static const struct lane_address *place_of(const struct core *core, const struct message_peer *peer)
 {
-    return &core->peers[peer->index]->paths.to[core->lender];
+    return &core->peers[peer->index]->route.paths.to[core->lender];
 }
 
 static uint64_t core_lend(void *context, const struct message_peer *peer, const void *memory,
@@ -71,11 +71,11 @@ void core_choose_one_sided(struct core *core, struct core_peer *peer)
     unsigned by = core->lender;
     /* What is read has no seal. */
     bool can = by != PATH_NONE && peer->message.ready && !peer->message.ourselves &&
-               !peer->message.shares_memory && peer->seal == NULL &&
-               paths_is_usable(&peer->paths, lanes, by);
+               !peer->message.shares_memory && peer->route.seal == NULL &&
+               paths_is_usable(&peer->route.paths, lanes, by);
 
     if (can) {
-        lanes->lanes[by]->operations->meet(lanes->lanes[by], &peer->paths.to[by],
+        lanes->lanes[by]->operations->meet(lanes->lanes[by], &peer->route.paths.to[by],
                                            peer->connection.own_key, peer->message.key);
     }
     peer->message.one_sided = can;

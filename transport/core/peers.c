@@ -99,8 +99,8 @@ void core_withdraw_memory(void *context, const struct message_peer *message)
 
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (lane->operations->withdraw != NULL && paths_reaches(&peer->paths, i)) {
-            lane->operations->withdraw(lane, &peer->paths.to[i]);
+        if (lane->operations->withdraw != NULL && paths_reaches(&peer->route.paths, i)) {
+            lane->operations->withdraw(lane, &peer->route.paths.to[i]);
         }
     }
 }
@@ -115,12 +115,10 @@ void core_note_gone(struct core *core, struct core_peer *peer)
 
 void core_fail_peer(struct core *core, struct core_peer *peer, int error)
 {
-    WIRE_TO(wire, core, peer);
-
     if (peer->gone) {
         return; /* what it had has been given back */
     }
-    core->lane_users[peer->paths.fast]--;
+    core->lane_users[peer->route.paths.fast]--;
     peer->gone = true;
     peer->gone_ns = core->attended_ns;
     core_withdraw_memory(core, &peer->message);
@@ -131,7 +129,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     if (peer->credit_reserved && !peer->message.ready) {
         message_return_credit(&core->messages, &peer->message, peer->first_credit);
     }
-    message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
+    message_peer_failed(&core->messages, &peer->message, peer->connection.error);
     core_note_gone(core, peer);
 }
 
@@ -301,11 +299,11 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     added->announced = announced;
     added->incarnation = from_le64(layout->incarnation);
     added->message.ourselves = announced && added->incarnation == core->incarnation;
-    added->paths = paths;
+    added->route.paths = paths;
     added->message.crossing = paths.crossing;
     added->asked_by = PATH_NONE;
     added->challenge_at_ns = UINT64_MAX;
-    convoy_init(&added->convoy, (uint8_t)core->messages.limits.burst_frames);
+    convoy_init(&added->route.convoy, (uint8_t)core->messages.limits.burst_frames);
     core->lane_users[paths.fast]++;
     core->peers[index] = added;
     map_add(&core->by_incarnation, added->incarnation, index);

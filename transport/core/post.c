@@ -26,8 +26,10 @@ static bool begin(struct core *core, uint64_t now_ns)
  *  @return true: it is held back, and nothing was sent */
 static bool posted(struct core *core, struct core_peer *peer, bool held, uint64_t now_ns)
 {
+    const struct flow *flow = &peer->message.flow;
     bool left = core->messages.may_hold && peer->message.ready &&
-                convoy_waits(&peer->convoy, &peer->message.flow);
+                convoy_waits(&peer->route.convoy, flow->next - flow->highest,
+                             flow_window(flow, flow->first));
 
     if (left) {
         bundle_gather(&core->messages, &peer->message);
@@ -105,7 +107,7 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
     if (__builtin_expect(is_handed_over(core, peer, post), 0)) {
         return 0;
     }
-    trace_here(core->trace, TRACE_POSTED, post->bytes);
+    trace_here(core->routes.trace, TRACE_POSTED, post->bytes);
     uint64_t now_ns = clock_ns(clock);
     bool much = core->posted_bytes >= POST_LOOK_BYTES;
     if (__builtin_expect(much || is_short(&peer->message), 0) &&
@@ -118,7 +120,7 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
     bool left = false;
 
     if (status == 0) {
-        trace_here(core->trace, TRACE_MADE, post->bytes);
+        trace_here(core->routes.trace, TRACE_MADE, post->bytes);
         if (post->bytes > message_limits_busy(&core->messages.limits)) {
             core->messages.may_hold = false; /* it is long enough to leave alone */
         }

@@ -10,7 +10,7 @@
 static void change_path(struct core *core, struct core_peer *peer, unsigned before)
 {
     core->lane_users[before]--;
-    core->lane_users[peer->paths.fast]++;
+    core->lane_users[peer->route.paths.fast]++;
     core->counters.path_changes++;
     flow_change_way(&peer->message.flow);
     core_find_convoy(core, peer);
@@ -28,8 +28,8 @@ void core_check_lane(struct core *core, unsigned by)
     lanes->down[by] = down;
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
-        unsigned before = peer->paths.fast;
-        if (!peer->gone && paths_follow_status(&peer->paths, lanes, by)) {
+        unsigned before = peer->route.paths.fast;
+        if (!peer->gone && paths_follow_status(&peer->route.paths, lanes, by)) {
             change_path(core, peer, before);
         }
         core_choose_bulk_lanes(core, peer);
@@ -53,7 +53,7 @@ int core_status(struct core *core)
 bool core_leave_memory(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    struct paths before = peer->paths;
+    struct paths before = peer->route.paths;
     struct paths others;
 
     if (peer->connection.state >= CONNECTION_OPEN || !paths_share_memory(&before, lanes)) {
@@ -72,7 +72,7 @@ bool core_leave_memory(struct core *core, struct core_peer *peer, uint64_t now_n
     core->lane_users[before.fast]--;
     core->lane_users[others.fast]++;
     core->counters.memory_left++;
-    peer->paths = others;
+    peer->route.paths = others;
     peer->message.crossing = others.crossing;
     peer->answered_by = 0;
     peer->begins_anew = peer->connection.state == CONNECTION_ANSWERED;
@@ -83,30 +83,30 @@ bool core_leave_memory(struct core *core, struct core_peer *peer, uint64_t now_n
 
 void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns)
 {
-    unsigned before = peer->paths.fast;
+    unsigned before = peer->route.paths.fast;
 
-    paths_use(&peer->paths, &core->options.lanes, by, now_ns);
+    paths_use(&peer->route.paths, &core->options.lanes, by, now_ns);
     change_path(core, peer, before);
 }
 
 void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    unsigned before = peer->paths.fast;
+    unsigned before = peer->route.paths.fast;
 
-    paths_return(&peer->paths, &core->options.lanes, now_ns);
+    paths_return(&peer->route.paths, &core->options.lanes, now_ns);
     change_path(core, peer, before);
 }
 
 /** The peer answers, but frames on this path do not arrive: uses another one. */
 void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    unsigned before = peer->paths.fast;
+    unsigned before = peer->route.paths.fast;
 
     if (peer->followed) {
         peer->followed = false; /* the peer has reasons to ask there: this once over the same */
         return;
     }
-    if (paths_next(&peer->paths, &core->options.lanes, now_ns)) {
+    if (paths_next(&peer->route.paths, &core->options.lanes, now_ns)) {
         change_path(core, peer, before);
     }
 }
@@ -120,18 +120,18 @@ void core_try_paths(struct core *core, struct core_peer *peer)
 
 void core_prove_path(struct core *core, struct core_peer *peer, unsigned by)
 {
-    unsigned before = peer->paths.fast;
+    unsigned before = peer->route.paths.fast;
 
-    if (peer->message.ready && paths_has_proven(&peer->paths, by)) {
+    if (peer->message.ready && paths_has_proven(&peer->route.paths, by)) {
         return;
     }
-    if (paths_prove(&peer->paths, &core->options.lanes, by)) {
+    if (paths_prove(&peer->route.paths, &core->options.lanes, by)) {
         change_path(core, peer, before);
     }
     if (peer->connection.state == CONNECTION_OPEN && !peer->message.ready &&
-        paths_is_proven(&peer->paths)) {
+        paths_is_proven(&peer->route.paths)) {
         message_peer_ready(&core->messages, &peer->message, peer->first_credit, peer->limit);
-        peer->message.flow.go_back_n = !peer->selective;
+        peer->message.flow.go_back_n = peer->route.convoy.in_order = !peer->selective;
     }
     core_choose_bulk_lanes(core, peer);
 }
@@ -144,7 +144,7 @@ void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_
 
     if (now_ns >= peer->challenge_at_ns) {
         for (unsigned i = 0; i < lanes->count; i++) {
-            if (paths_reaches(&peer->paths, i) && !paths_has_proven(&peer->paths, i)) {
+            if (paths_reaches(&peer->route.paths, i) && !paths_has_proven(&peer->route.paths, i)) {
                 any = true;
                 if (!lanes->down[i]) {
                     control_send_challenge(core, peer, i);

@@ -28,7 +28,7 @@ static bool begin_peer(struct core *core, struct core_peer *peer, const struct f
 {
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
 
-    peer->paths.heard |= (uint16_t)(1u << from->by);
+    peer->route.paths.heard |= (uint16_t)(1u << from->by);
     if (core_is_doubted(peer)) {
         core_trust(core, peer, now_ns);
     }
@@ -69,7 +69,7 @@ static void hear_peer(struct core *core, struct core_peer *peer)
 /** Does this address of the lane belong to the peer? */
 static bool is_from(const struct core_peer *peer, const struct arrival *from)
 {
-    return paths_is_to(&peer->paths, from->by, &from->address);
+    return paths_is_to(&peer->route.paths, from->by, &from->address);
 }
 
 /** Is the address in this CONNECT or ACCEPT that of its sender? */
@@ -205,11 +205,11 @@ static bool accept_frame(struct core *core, struct core_peer *peer, const struct
         break_off(core, peer, frame, from, now_ns);
         return false;
     }
-    trace_here(core->trace, TRACE_MATCHED, frame->type);
+    trace_here(core->routes.trace, TRACE_MATCHED, frame->type);
     bool reserved = sequence_before(frame->sequence, message->flow.granted);
     flow_accept(&message->flow, frame, now_ns);
     message_frame_accepted(&core->messages, message, reserved);
-    trace_here(core->trace, TRACE_ACCEPTED, frame->type);
+    trace_here(core->routes.trace, TRACE_ACCEPTED, frame->type);
     return true;
 }
 
@@ -276,11 +276,11 @@ static bool asks_here(const struct core_peer *peer, const struct frame *frame)
 static void follow_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
                         unsigned by, uint64_t now_ns)
 {
-    if (by == peer->paths.fast) {
+    if (by == peer->route.paths.fast) {
         peer->asked_elsewhere = 0;
     } else if (asks_here(peer, frame) && paths_is_for_all(&core->options.lanes, by) &&
                ++peer->asked_elsewhere >= PATH_PATIENCE_PROBES &&
-               paths_is_usable(&peer->paths, &core->options.lanes, by)) {
+               paths_is_usable(&peer->route.paths, &core->options.lanes, by)) {
         peer->asked_elsewhere = 0;
         peer->followed = true;
         core_use_path(core, peer, by, now_ns);
@@ -302,16 +302,16 @@ static bool is_patient(const struct core_peer *peer, const struct frame *frame)
 static bool answers_elsewhere(const struct core *core, const struct core_peer *peer, unsigned by,
                               unsigned questions, unsigned patience)
 {
-    return by != peer->paths.fast && questions > patience &&
+    return by != peer->route.paths.fast && questions > patience &&
            paths_is_for_all(&core->options.lanes, by) &&
-           paths_is_usable(&peer->paths, &core->options.lanes, by);
+           paths_is_usable(&peer->route.paths, &core->options.lanes, by);
 }
 
 /** Answers a challenge, over the lane on which it came if that takes answers. */
 static void answer_challenge(struct core *core, struct core_peer *peer, const struct frame *frame,
                              unsigned by)
 {
-    unsigned back = core->options.lanes.lanes[by]->cuts ? peer->paths.fast : by;
+    unsigned back = core->options.lanes.lanes[by]->cuts ? peer->route.paths.fast : by;
 
     control_send_response(core, peer, back, from_le64(frame->challenge->number));
 }
@@ -321,7 +321,7 @@ static void receive_response(struct core *core, struct core_peer *peer, const st
     uint64_t number = from_le64(frame->challenge->number);
 
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (paths_reaches(&peer->paths, i) && !paths_has_proven(&peer->paths, i) &&
+        if (paths_reaches(&peer->route.paths, i) && !paths_has_proven(&peer->route.paths, i) &&
             proof_challenge(core->proof_key, peer->connection.own_key, i) == number) {
             core_prove_path(core, peer, i);
         }
@@ -360,17 +360,16 @@ static void notice_leaving(struct core *core, struct core_peer *peer, const stru
 static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
 {
-    WIRE_TO(wire, core, peer);
-
     if (frame->tacit) {
         flow_heard(&peer->message.flow);
-    } else if (!flow_acknowledged(&peer->message.flow, frame, now_ns, &wire)) {
+    } else if (!flow_acknowledged(&peer->message.flow, &peer->route, frame, now_ns)) {
         core->counters.dropped_acknowledgement++;
         return;
     }
-    trace_here(core->trace, TRACE_ACKNOWLEDGED, frame->type);
+    message_take_released(&core->messages, &peer->message);
+    trace_here(core->routes.trace, TRACE_ACKNOWLEDGED, frame->type);
     peer->confirmed = true;
-    peer->paths.heard |= (uint16_t)(1u << from->by);
+    peer->route.paths.heard |= (uint16_t)(1u << from->by);
     if (core_is_doubted(peer)) {
         core_trust(core, peer, now_ns);
     }
@@ -467,7 +466,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
                               PATH_PATIENCE_PROBES)) {
             core_use_path(core, peer, from->by, now_ns);
         } else if (paths_is_for_all(&core->options.lanes, from->by) &&
-                   paths_may_return(&peer->paths, from->by, now_ns)) {
+                   paths_may_return(&peer->route.paths, from->by, now_ns)) {
             core_return_to_path(core, peer, now_ns);
         }
         follow_peer(core, peer, frame, from->by, now_ns);
@@ -527,7 +526,7 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
     }
     core->counters.received[frame.type] +=
         joined ? lane_segments(frame.payload_bytes, incoming->segment_bytes) : 1;
-    trace_here(core->trace, TRACE_SEEN, frame.type);
+    trace_here(core->routes.trace, TRACE_SEEN, frame.type);
     frame.tacit = frame.tacit || (lane->cuts && incoming->tacit);
     if (frame.type == FRAME_CONNECT) {
         receive_connect(core, &frame, &from, now_ns);
@@ -551,7 +550,7 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
         core_note_damage(core, &from);
         return NULL;
     }
-    if (__builtin_expect(peer->seal != NULL || frame.seal != NULL, 0) &&
+    if (__builtin_expect(peer->route.seal != NULL || frame.seal != NULL, 0) &&
         !core_seal_is_right(peer, &frame, lane)) {
         core->counters.dropped_seal++;
         return NULL;

@@ -14,7 +14,8 @@ static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsi
                      const struct lane_incoming *incoming, struct frame *frame)
 {
     return incoming->tacit && !incoming->damaged && incoming->segment_bytes == 0 &&
-           incoming->bytes <= lane->frame_bytes && paths_is_to(&peer->paths, by, &incoming->from) &&
+           incoming->bytes <= lane->frame_bytes &&
+           paths_is_to(&peer->route.paths, by, &incoming->from) &&
            frame_decode(incoming->data, incoming->bytes, frame) == FRAME_OK &&
            frame->type == FRAME_FRAGMENT && frame->flags == 0 &&
            frame->key == peer->connection.own_key;
@@ -27,7 +28,7 @@ unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned b
     const struct lane *lane = core->options.lanes.lanes[by];
     unsigned taken = 0;
 
-    if (!lane->cuts || peer->seal != NULL || !awaits_rest(peer)) {
+    if (!lane->cuts || peer->route.seal != NULL || !awaits_rest(peer)) {
         return 0;
     }
     for (; taken < count; taken++) {

@@ -95,7 +95,7 @@ uint64_t core_dies_at(const struct core *core, const struct core_peer *peer)
         return sooner(end_of(core, peer->connection.asking_since_ns, 1),
                       end_of(core, peer->connection.answered_ns, HALF_OPEN_TIMEOUTS));
     case CONNECTION_OPEN:
-        if (!paths_is_proven(&peer->paths)) {
+        if (!paths_is_proven(&peer->route.paths)) {
             return end_of(core, peer->connection.answered_ns, HALF_OPEN_TIMEOUTS);
         }
         return sooner(sooner(end_of(core, flow->waiting_since_ns, 1),
@@ -151,10 +151,10 @@ static void take_answer(struct core *core, struct core_peer *peer, unsigned by,
                         enum lane_host answer, uint64_t asked_ns, uint64_t now_ns)
 {
     if (answer == LANE_HOST_VOUCHES) {
-        peer->paths.heard |= (uint16_t)(1u << by);
+        peer->route.paths.heard |= (uint16_t)(1u << by);
     }
     /* Who has never come this way may be behind something that lets no refusal through. */
-    if (answer != LANE_HOST_ASKED && (peer->paths.heard >> by & 1) != 0 &&
+    if (answer != LANE_HOST_ASKED && (peer->route.paths.heard >> by & 1) != 0 &&
         core_may_be_there(core, peer)) {
         host_answers(core, peer, asked_ns, now_ns);
     }
@@ -168,7 +168,7 @@ static bool ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
 
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        bool vouched = (peer->paths.heard >> i & 1) != 0;
+        bool vouched = (peer->route.paths.heard >> i & 1) != 0;
         if (lane->operations->ask_host == NULL || !core_may_ask_over(core, peer, i)) {
             continue;
         }
@@ -178,8 +178,8 @@ static bool ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
         any = true;
         core->counters.hosts_asked++;
         core_call_witness(core, peer, i);
-        enum lane_host answer =
-            lane->operations->ask_host(lane, &peer->paths.to[i], peer->message.handle, !vouched);
+        enum lane_host answer = lane->operations->ask_host(lane, &peer->route.paths.to[i],
+                                                           peer->message.handle, !vouched);
         take_answer(core, peer, i, answer, now_ns, now_ns);
     }
     return any;
@@ -191,7 +191,7 @@ void core_ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
     uint64_t patience_ns = core->options.peer_timeout_ns;
 
     if (since_ns == 0 || patience_ns > INT64_MAX ||
-        (peer->seal == NULL && core_is_refused_by_host(peer))) {
+        (peer->route.seal == NULL && core_is_refused_by_host(peer))) {
         return; /* nobody waits, or for ever, or its kernel has spoken */
     }
     uint64_t retry_ns = patience_ns / 4 < STILL_RETRY_NS ? patience_ns / 4 : STILL_RETRY_NS;

@@ -108,7 +108,8 @@ static void suspect(struct core *core, struct core_peer *peer, unsigned by, bool
 void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
                   const struct lane_loss *loss, uint64_t now_ns)
 {
-    bool is_there = peer->connection.state != CONNECTION_OPEN || paths_has_proven(&peer->paths, by);
+    bool is_there =
+        peer->connection.state != CONNECTION_OPEN || paths_has_proven(&peer->route.paths, by);
 
     suspect(core, peer, by, is_there && is_of_connection(peer, loss), sum_of(loss), now_ns);
 }
@@ -168,15 +169,16 @@ static bool may_be_elsewhere(const struct core *core, const struct core_peer *pe
         return false;
     }
     for (unsigned i = 0; i < lanes->count; i++) {
-        any = any || (lanes->lanes[i]->operations->lost != NULL && paths_reaches(&peer->paths, i) &&
-                      (peer->doubt->suspicion.refused_by >> i & 1) == 0);
+        any = any ||
+              (lanes->lanes[i]->operations->lost != NULL && paths_reaches(&peer->route.paths, i) &&
+               (peer->doubt->suspicion.refused_by >> i & 1) == 0);
     }
     return any;
 }
 
 bool core_is_refused(const struct core *core, const struct core_peer *peer, uint64_t now_ns)
 {
-    bool sealed = peer->seal != NULL && peer->connection.state == CONNECTION_OPEN;
+    bool sealed = peer->route.seal != NULL && peer->connection.state == CONNECTION_OPEN;
 
     if (!core_is_suspected(peer) || sealed) {
         return false;
@@ -214,7 +216,7 @@ static bool has_to_arrive(const struct core *core, const struct core_peer *peer,
     memcpy(&connect, loss->quote + sizeof(struct frame_header),
            offsetof(struct frame_connect, reserved));
     return from_le16(connect.frame_bytes) <=
-           paths_data_bytes(&peer->paths, &core->options.lanes, CONNECTION_SHORTEST_MTU);
+           paths_data_bytes(&peer->route.paths, &core->options.lanes, CONNECTION_SHORTEST_MTU);
 }
 
 /** Frames to the peer are said to be too long. Only who has seen one can quote it, and they have
@@ -244,7 +246,7 @@ void core_cut_stuck(struct core *core, const struct core_peer *peer, uint64_t no
     }
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (lane->operations->cut != NULL && paths_is_usable(&peer->paths, lanes, i)) {
+        if (lane->operations->cut != NULL && paths_is_usable(&peer->route.paths, lanes, i)) {
             lane->operations->cut(lane, false);
         }
     }
@@ -255,7 +257,7 @@ static void notice_loss(struct core *core, unsigned by, const struct lane_loss *
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
-        if (peer->gone || !paths_is_to(&peer->paths, by, &loss->address)) {
+        if (peer->gone || !paths_is_to(&peer->route.paths, by, &loss->address)) {
             continue;
         }
         if (core->options.lanes.lanes[by]->shares_memory &&
@@ -293,7 +295,7 @@ static bool is_reset_by(struct core *core, uint32_t index, const struct frame *f
     struct core_peer *peer = core->peers[index];
 
     if (peer->message.destination != frame->source ||
-        !paths_is_to(&peer->paths, from->by, &from->address)) {
+        !paths_is_to(&peer->route.paths, from->by, &from->address)) {
         return false;
     }
     bool of_frame = from_le32(frame->reset->echoed_key) == peer->connection.peer_key;
@@ -304,7 +306,7 @@ static bool is_reset_by(struct core *core, uint32_t index, const struct frame *f
     if (of_frame && core_ask_who_it_is(core, peer, now_ns)) {
         return true;
     }
-    if (peer->seal != NULL && peer->connection.state == CONNECTION_OPEN &&
+    if (peer->route.seal != NULL && peer->connection.state == CONNECTION_OPEN &&
         connection_is_echoed(&peer->connection, frame)) {
         suspect(core, peer, PATH_NONE, true, 0, now_ns); /* it has no seal: the peer is asked */
         return true;

@@ -39,8 +39,8 @@ void core_call_witness(struct core *core, struct core_peer *peer, unsigned by)
     }
     proof_witness_key(secret, key);
     stillness->witness_by = (uint8_t)by;
-    stillness->witness_called =
-        lane->operations->call_witness(lane, &peer->paths.to[by], key, stillness->witness) == 0;
+    stillness->witness_called = lane->operations->call_witness(lane, &peer->route.paths.to[by], key,
+                                                               stillness->witness) == 0;
     core->witnesses += stillness->witness_called;
 }
 

@@ -133,7 +133,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         trace_file_discard(&endpoint->trace);
         return status;
     }
-    endpoint->core.trace = trace_file_ring(&endpoint->trace);
+    endpoint->core.routes.trace = trace_file_ring(&endpoint->trace);
     ticks_open(&endpoint->ticks, TICKS_SOURCE);
     stats_open(&endpoint->stats, &endpoint->core, own_clock(endpoint));
     stats_missing(&endpoint->stats, &endpoint->missing);
@@ -601,7 +601,7 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
         own_idle(endpoint);
     }
     if (taken > 0) {
-        trace_here(endpoint->core.trace, TRACE_TAKEN, (uint64_t)taken);
+        trace_here(endpoint->core.routes.trace, TRACE_TAKEN, (uint64_t)taken);
     }
     endpoint->served_seen = own_served(endpoint);
     return taken == 0 ? endpoint->status : taken;

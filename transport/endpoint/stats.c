@@ -304,7 +304,7 @@ static void copy_peer(struct stats_file *file, const struct core *core,
     }
     (void)snprintf(row->state, sizeof row->state, "%s", state_of(peer));
     (void)snprintf(row->lane, sizeof row->lane, "%s",
-                   core->options.lanes.lanes[peer->paths.fast]->name);
+                   core->options.lanes.lanes[peer->route.paths.fast]->name);
     row->index = index;
     row->error = (uint64_t)-peer->connection.error;
     row->rtt_ns = flow->rtt.smoothed_ns;

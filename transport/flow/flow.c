@@ -81,23 +81,37 @@ bool flow_waits_for_lane(const struct flow *flow)
            allowance(flow) > 0;
 }
 
-/** Offers frames to the lane. @return how many it took: they have left now. */
-static unsigned send_batch(struct flow *flow, struct flow_frame *const *batch, unsigned count,
-                           uint64_t now_ns, const struct flow_wire *wire)
-{
-    unsigned taken = wire->send(wire->context, batch, count);
+/** The way out during one flow_transmit(). */
+struct way_out {
+    struct routes *routes;
+    struct route *route;
+    uint64_t now_ns;
+    uint32_t left; /**< so many frames may leave yet */
+};
 
+/** Offers frames to the route. @return how many it took: they have left now. */
+__attribute__((always_inline)) static inline unsigned
+send_batch(struct flow *flow, struct flow_frame *const *batch, unsigned count, struct way_out *out)
+{
+    count = count < out->left ? count : out->left;
+    if (count == 0) {
+        return 0;
+    }
+    unsigned taken =
+        route_send_sequenced(out->routes, out->route, batch, count, flow->first, flow->highest);
+
+    out->left -= taken;
     for (unsigned i = 0; i < taken; i++) {
-        batch[i]->sent_ns = now_ns;
+        batch[i]->sent_ns = out->now_ns;
         batch[i]->transmissions++;
     }
     flow->sent_frames += taken;
     return taken;
 }
 
-/** Sends lost frames again, up to `most`. @return how many; fewer: the lane is busy. */
-static uint32_t send_lost(struct flow *flow, uint32_t most, uint64_t now_ns,
-                          const struct flow_wire *wire)
+/** Sends lost frames again, up to `most`. @return how many; fewer: the lane is busy. Seldom. */
+__attribute__((noinline)) static uint32_t send_lost(struct flow *flow, uint32_t most,
+                                                    struct way_out *out)
 {
     struct flow_frame *batch[FLOW_BATCH_FRAMES];
     uint32_t sequences[FLOW_BATCH_FRAMES];
@@ -119,11 +133,11 @@ static uint32_t send_lost(struct flow *flow, uint32_t most, uint64_t now_ns,
         if (count == 0) {
             break;
         }
-        taken = send_batch(flow, batch, count, now_ns, wire);
+        taken = send_batch(flow, batch, count, out);
         for (unsigned i = 0; i < count && i < taken; i++) {
             window_set_remove(&flow->lost, sequences[i]);
             if (sequences[i] == flow->first && flow->stuck_since_ns == 0) {
-                flow->stuck_since_ns = now_ns;
+                flow->stuck_since_ns = out->now_ns;
             }
         }
         flow->lost_frames -= taken;
@@ -131,7 +145,7 @@ static uint32_t send_lost(struct flow *flow, uint32_t most, uint64_t now_ns,
         sent += taken;
     } while (taken == count);
     if (sent > 0) {
-        restart_timer(flow, now_ns);
+        restart_timer(flow, out->now_ns);
     }
     return sent;
 }
@@ -146,9 +160,9 @@ static unsigned batch_of(uint32_t left)
     return left < 2 * FLOW_BATCH_FRAMES ? (left + 1) / 2 : FLOW_BATCH_FRAMES;
 }
 
-/** Sends new frames, up to `most`. */
-static void send_new(struct flow *flow, uint32_t most, uint64_t now_ns,
-                     const struct flow_wire *wire)
+/** Sends new frames, up to `most`. Inlined: each message passes here. */
+__attribute__((always_inline)) static inline void send_new(struct flow *flow, uint32_t most,
+                                                           struct way_out *out)
 {
     struct flow_frame *batch[FLOW_BATCH_FRAMES];
     uint32_t end = sendable_end(flow);
@@ -162,7 +176,7 @@ static void send_new(struct flow *flow, uint32_t most, uint64_t now_ns,
             batch[i] = flow_ring_at(flow, flow->highest + i);
             flow_stamp(flow, batch[i]->head, 0);
         }
-        unsigned taken = send_batch(flow, batch, count, now_ns, wire);
+        unsigned taken = send_batch(flow, batch, count, out);
         flow->highest += taken;
         if (taken < count) {
             break;
@@ -191,19 +205,23 @@ void flow_hold_back(struct flow *flow, uint64_t now_ns)
     await_answer(flow, now_ns);
 }
 
-void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *wire)
+uint32_t flow_transmit(struct flow *flow, struct routes *routes, struct route *route, uint32_t most,
+                       uint64_t now_ns)
 {
+    struct way_out out = {.routes = routes, .route = route, .now_ns = now_ns, .left = most};
+
     if (flow->loss.check_at_ns != 0 && now_ns >= flow->loss.check_at_ns) {
         (void)loss_detect(flow, now_ns);
     }
     uint32_t room = allowance(flow);
     if (flow->lost_frames > 0) {
-        room -= send_lost(flow, room, now_ns, wire);
+        room -= send_lost(flow, room, &out);
     }
     if (flow->lost_frames == 0) { /* else the lane is busy, or the network */
-        send_new(flow, room, now_ns, wire);
+        send_new(flow, room, &out);
     }
     await_answer(flow, now_ns);
+    return out.left;
 }
 
 /* ---- acknowledgements in ------------------------------------------------------------------- */
@@ -230,17 +248,16 @@ static void forget_lost(struct flow *flow, uint32_t sequence)
     }
 }
 
-static void release_first(struct flow *flow, const struct flow_wire *wire)
+/** The frame `first` has arrived: its owner may take it back. */
+static void release_first(struct flow *flow, struct route *route)
 {
-    struct flow_frame *frame = flow_ring_at(flow, flow->first);
-
+    convoy_released(&route->convoy, flow_ring_at(flow, flow->first));
     flow->first++;
-    wire->released(wire->context, frame);
 }
 
 /** Some of the frames before `acknowledgement` are known to be here, or were sent again. */
 static void take_repeated(struct flow *flow, uint32_t acknowledgement, uint64_t now_ns,
-                          const struct flow_wire *wire, struct news *news)
+                          struct route *route, struct news *news)
 {
     while (flow->first != acknowledgement) {
         if (window_set_has(&flow->delivered, flow->first)) {
@@ -250,7 +267,7 @@ static void take_repeated(struct flow *flow, uint32_t acknowledgement, uint64_t 
             take_arrival(flow, flow->first, now_ns, news);
             forget_lost(flow, flow->first);
         }
-        release_first(flow, wire);
+        release_first(flow, route);
     }
     if (sequence_before(flow->reported, flow->first)) {
         flow->reported = flow->first; /* so that it never seems to be ahead */
@@ -259,10 +276,10 @@ static void take_repeated(struct flow *flow, uint32_t acknowledgement, uint64_t 
 
 /** All before `acknowledgement` has arrived, which is later than `first`. */
 static void take_acknowledgement(struct flow *flow, uint32_t acknowledgement, uint64_t now_ns,
-                                 const struct flow_wire *wire, struct news *news)
+                                 struct route *route, struct news *news)
 {
     if (flow->reported != flow->first) {
-        take_repeated(flow, acknowledgement, now_ns, wire, news);
+        take_repeated(flow, acknowledgement, now_ns, route, news);
         return;
     }
     /* Nothing was missing: the last was sent last, and once, and is evidence of no loss. */
@@ -273,7 +290,7 @@ static void take_acknowledgement(struct flow *flow, uint32_t acknowledgement, ui
         flow->loss.ways[way].forward = acknowledgement;
     }
     while (flow->first != acknowledgement) {
-        release_first(flow, wire);
+        release_first(flow, route);
     }
 }
 
@@ -342,8 +359,8 @@ void flow_heard(struct flow *flow)
     }
 }
 
-bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t now_ns,
-                       const struct flow_wire *wire)
+bool flow_acknowledged(struct flow *flow, struct route *route, const struct frame *frame,
+                       uint64_t now_ns)
 {
     uint32_t acknowledgement = frame->acknowledgement;
     uint32_t limit =
@@ -368,7 +385,7 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     bool moved = acknowledgement != flow->first;
     if (moved) {
         flow->stuck_since_ns = 0;
-        take_acknowledgement(flow, acknowledgement, now_ns, wire, &news);
+        take_acknowledgement(flow, acknowledgement, now_ns, route, &news);
     }
     if (sack && !flow->go_back_n) {
         take_sack(flow, frame, now_ns, &news);
@@ -473,13 +490,9 @@ uint64_t flow_deadline(const struct flow *flow)
     return deadline;
 }
 
-void flow_abandon(struct flow *flow, const struct flow_wire *wire)
+void flow_abandon(struct flow *flow)
 {
-    while (flow->first != flow->next) {
-        struct flow_frame *frame = flow_ring_at(flow, flow->first);
-        flow->first++;
-        wire->released(wire->context, frame);
-    }
+    flow->first = flow->next;
     flow->highest = flow->first;
     flow->reported = flow->first;
     flow->delivered = flow->lost = flow->kept = (struct window_set){{0}};

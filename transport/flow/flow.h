@@ -20,20 +20,22 @@
  * frames, after FLOW_ACK_DELAY_NS, or at once when asked. While there is a gap, what is sent is
  * SACK, which tells what is kept; at once when the gap opens, or when a part of it is filled.
  *
- * Loss (loss.h). A frame is lost when one that was sent later is known to have arrived. If the last
- * frames are lost, nothing is sent later; so after two round trips without an acknowledgement PROBE
- * is sent, a small frame that serves as the later one. Data is retransmitted only on such evidence.
- * Further probes follow at the retransmission timeout (RFC 6298: srtt + 4 rttvar, bounds in
- * tuning.h, doubling). A sender without credit probes likewise, so a lost grant cannot stall it.
+ * Loss (loss.h). A frame is lost when one that was sent later is known to have arrived. When the
+ * last frames are lost nothing is sent later: so when nothing has been acknowledged for two round
+ * trips, PROBE is sent, which is small, and serves as the later frame. Data is sent twice only on
+ * such evidence. Probes that go unanswered follow at the retransmission timeout (RFC 6298: srtt + 4
+ * rttvar, bounds in tuning.h, doubling). A sender that has run out of credit probes likewise, so a
+ * lost grant cannot stall it.
  *
- * Go-back-N (`go_back_n`, both ends alike): the receiver keeps nothing, and its SACK only reports a
- * gap; the sender then retransmits everything from the gap on. This is for comparison with papers
- * (GigaE PM, Sumimoto et al., ICS '99).
+ * Go-back-N (`go_back_n`, both ends alike): the receiver keeps nothing, and its SACK only says that
+ * there is a gap; the sender then sends everything from the gap on again. It is what the papers
+ * measured (GigaE PM, Sumimoto et al., ICS '99), and there to be measured against.
  *
  * Credit. `granted` is the first sequence that the peer may not send; whoever owns the memory
  * raises it with flow_grant().
  *
- * Pure: time and frames come in, frames go out through `struct flow_wire`. One thread.
+ * Pure: time and frames come in, frames go out by the peer's route (route/route.h), and back to
+ * their owner by flow_take_released(). One thread.
  * Files: flow.c sends, receive.c receives, loss.c decides what is lost.
  */
 #ifndef BEOWIRE_FLOW_FLOW_H
@@ -44,44 +46,10 @@
 #include "flow/rtt.h"
 #include "flow/window_set.h"
 #include "frame/frame.h"
+#include "route/route.h"
 #include "tuning.h"
 
 static_assert(FLOW_WINDOW_FRAMES == FRAME_SACK_FRAMES, "one SACK tells of the whole window");
-
-/** Frames on one way stay in order unless the network reorders them. Frames on different ways often
- *  overtake one another, so loss is detected on each way separately. */
-enum flow_way {
-    FLOW_WAY_USUAL,
-    FLOW_WAY_OTHER, /**< a second lane, or the previous usual one */
-    FLOW_WAY_CUT,   /**< a lane with segmentation offload */
-    FLOW_WAYS,
-};
-
-/** A frame to send: a contiguous head, and perhaps data in the user's buffer. */
-struct flow_frame {
-    struct flow_frame *next; /**< for the owner; not used by the flow */
-    void *owner;             /**< handed back with it */
-    const uint8_t *payload;  /**< follows the head on the wire; valid until acknowledged */
-    uint32_t payload_bytes;  /**< of `payload`, 0 if all is in the head */
-    uint32_t head_bytes;     /**< header, operation header, and copied data */
-    uint8_t *head;           /**< with LANE_HEADROOM writable bytes in front */
-    uint64_t sent_ns;        /**< set by the flow: when it was last sent */
-    bool exempt;             /**< may be sent without credit; set before it is pushed */
-    bool lent;               /**< set by the owner: `payload` will soon be copied behind the head */
-    uint8_t way;             /**< set by the wire: enum flow_way, on which it was last sent */
-    uint8_t first_way;       /**< set by the wire: on which it was first sent */
-    uint32_t transmissions;  /**< set by the flow: how often it was sent */
-};
-
-/** What the flow sends with. `context` is that of the call. */
-struct flow_wire {
-    /** Sends frames in order, and notes the way of each; returns how many were taken (0 .. count).
-     *  The others are offered again later. */
-    unsigned (*send)(void *context, struct flow_frame *const *frames, unsigned count);
-    /** `frame` was acknowledged or abandoned, and belongs to its owner again. */
-    void (*released)(void *context, struct flow_frame *frame);
-    void *context;
-};
 
 struct flow {
     /* sending */
@@ -89,6 +57,7 @@ struct flow {
     uint32_t highest;
     uint32_t next;
     uint32_t limit;
+    uint32_t released; /**< frames before this are their owner's again; at most `first` */
     uint32_t reported; /**< from `first` on: frames before this may be missing, or sent again */
     bool starved;      /**< flow_starve() */
     bool held;         /**< flow_hold() */
@@ -104,8 +73,7 @@ struct flow {
     uint32_t probe_seen;        /**< number of the latest PROBE received */
     bool acknowledge_now;       /**< the peer waits for it */
     bool go_back_n;             /**< set once, before the first frame */
-    bool gap_reported;          /**< go-back-N: gap_sequence, gap_ns are valid */
-    uint32_t gap_sequence;      /**< `expected` at the last report */
+    bool gap_reported;          /**< go-back-N: `gap_sequence`, gap_ns are valid */
     uint64_t gap_ns;            /**< when that was */
     uint64_t acknowledge_at_ns; /**< when a delayed acknowledgement is due, if unacknowledged > 0 */
 
@@ -122,6 +90,7 @@ struct flow {
     uint8_t probed_ways;       /**< and the ways for which its answer is evidence (bits) */
     uint64_t went_back_ns;     /**< go-back-N: when we last went back, to ... */
     uint32_t went_back_to;
+    uint32_t gap_sequence;        /**< go-back-N, receiving: `expected` at the last report */
     struct congestion congestion; /**< in frames */
     struct loss loss;
 
@@ -222,8 +191,10 @@ static inline void flow_push(struct flow *flow, struct flow_frame *frame)
     flow->next++;
 }
 
-/** Sends what may be sent, lost frames before new ones. */
-void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *wire);
+/** Sends what may be sent, at most so many frames: what was lost before what is new.
+ *  @return how many of `most` are left */
+uint32_t flow_transmit(struct flow *flow, struct routes *routes, struct route *route, uint32_t most,
+                       uint64_t now_ns);
 
 /** Instead of flow_transmit(), for a peer to which nothing may be sent before it is heard: probes
  * the peer as if frames had been sent. */
@@ -236,10 +207,17 @@ bool flow_waits_for_lane(const struct flow *flow);
 void flow_heard(struct flow *flow);
 
 /** Takes acknowledgement and credit from a frame of the peer (any but DATA, which has neither), and
- *  gaps from SACK.
- *  @return false: they are invalid (drop the frame; nothing has changed). */
-bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t now_ns,
-                       const struct flow_wire *wire);
+ *  from SACK what is missing. The peer was heard. What that releases is to be taken back.
+ *  @return false: they make no sense (the frame should be dropped, nothing has changed). */
+bool flow_acknowledged(struct flow *flow, struct route *route, const struct frame *frame,
+                       uint64_t now_ns);
+
+/** Hands a frame that was acknowledged, or given up, back to its owner: the oldest. NULL: there is
+ *  none. All are to be taken before another is pushed. */
+static inline struct flow_frame *flow_take_released(struct flow *flow)
+{
+    return flow->released != flow->first ? flow_ring_at(flow, flow->released++) : NULL;
+}
 
 /** A probe was sent, with the number flow_probe_number(): restarts the timeout. */
 void flow_timeout(struct flow *flow, uint64_t now_ns);
@@ -281,8 +259,8 @@ static inline uint32_t flow_probe_number(const struct flow *flow)
  * has come in part): if `wanted`, probes the peer every FLOW_WATCH_NS, to notice its death. */
 void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns);
 
-/** Gives up: releases every frame. */
-void flow_abandon(struct flow *flow, const struct flow_wire *wire);
+/** Gives up: every frame is to be taken back. */
+void flow_abandon(struct flow *flow);
 
 /* ---- receiving ----------------------------------------------------------------------------- */
 

@@ -310,12 +310,16 @@ __attribute__((noinline)) void message_disowned(struct message_layer *layer,
     }
 }
 
-void message_frame_released(struct message_layer *layer, struct flow_frame *frame)
+void message_take_released(struct message_layer *layer, struct message_peer *peer)
 {
-    if (frame->owner != NULL) {
-        message_disowned(layer, frame);
+    struct flow_frame *frame = NULL;
+
+    while ((frame = flow_take_released(&peer->flow)) != NULL) {
+        if (frame->owner != NULL) {
+            message_disowned(layer, frame);
+        }
+        frame_pool_give(&layer->frames, frame);
     }
-    frame_pool_give(&layer->frames, frame);
 }
 
 static void fail_some(struct message_layer *layer, struct operation *operations, uint32_t count,
@@ -339,8 +343,7 @@ static void fail_operations(struct message_layer *layer, const struct message_pe
     }
 }
 
-void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
-                         const struct flow_wire *wire)
+void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error)
 {
     bool was_ready = peer->ready;
 
@@ -361,7 +364,8 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     }
     reorder_drop(layer, peer);
     if (was_ready) {
-        flow_abandon(&peer->flow, wire);
+        flow_abandon(&peer->flow);
+        message_take_released(layer, peer);
         layer->ready_peers--;
         message_return_credit(layer, peer, peer->flow.granted - peer->flow.expected);
         peer->flow.granted = peer->flow.expected;

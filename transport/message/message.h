@@ -290,8 +290,7 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
 
 /** The peer has failed: all its operations end with `error`, and its memory in the layer is free.
  */
-void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
-                         const struct flow_wire *wire);
+void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error);
 
 /** The peer receives no more messages: those that it has not received, and all later ones, end with
  *  -ECONNRESET. @return whether there were any. */
@@ -383,8 +382,8 @@ void message_renew_credit(struct message_layer *layer, struct message_peer *peer
  * wait and all memory is in use, more is allocated (spare_add_chunks()). */
 void message_starving(struct message_layer *layer, struct message_peer *peer);
 
-/** Returns a frame to its owner (struct flow_wire `released`). */
-void message_frame_released(struct message_layer *layer, struct flow_frame *frame);
+/** Takes back the frames that the peer has acknowledged: after flow_acknowledged(). */
+void message_take_released(struct message_layer *layer, struct message_peer *peer);
 
 /** Are messages held back, for any peer (bundle_first())? */
 static inline bool message_holds(const struct message_layer *layer)

@@ -37,8 +37,8 @@ TEST(core_choose_bulk_lanes__the_best_that_work)
         lanes[i].bulk = bulk[i];
         core->options.lanes.lanes[i] = &lanes[i];
     }
-    peer->paths.reachable = 0x1F;
-    peer->paths.proven = 0x0F; /* the last should reach it, and nobody knows yet */
+    peer->route.paths.reachable = 0x1F;
+    peer->route.paths.proven = 0x0F; /* the last should reach it, and nobody knows yet */
     core->options.packet_bulk_rails = 1u << lanes[0].rail; /* as was measured here */
     core_choose_bulk_lanes(core, peer);
     assert_int_equal(peer->message.bulk_lanes, 0x05);
@@ -98,7 +98,7 @@ TEST(core_choose_bulk_lanes__frames_on_one_interface_beside_another)
         lanes[i].rail = i % 2;
         core->options.lanes.lanes[i] = &lanes[i];
     }
-    peer->paths.reachable = peer->paths.proven = 0x1F;
+    peer->route.paths.reachable = peer->route.paths.proven = 0x1F;
     core->options.packet_bulk_rails = 1u << 1;
     core_choose_bulk_lanes(core, peer);
     assert_int_equal(peer->message.bulk_lanes, 1u << 1 | 1u << 2);
@@ -315,7 +315,7 @@ TEST_AROUND(core_receive_bulk__data_from_another_place_is_dropped, stranger_setu
 
     struct core_peer *peer = be_accepted_as_named(stranger);
     announce(stranger, 2 * SEGMENT, buffer, 2 * SEGMENT);
-    peer->paths.to[0].bytes[0] ^= 1; /* it is elsewhere, and this is another one */
+    peer->route.paths.to[0].bytes[0] ^= 1; /* it is elsewhere, and this is another one */
     say_data(stranger, NAME, 0, data, SEGMENT);
     round_trip(stranger);
     assert_int_equal(stranger->core->counters.dropped_source, 1);
@@ -343,7 +343,7 @@ STRANGER_TEST(core_expect__tells_the_lane_while_something_comes)
     assert_int_equal(told.frames, 3);
     assert_ptr_equal(told.target, buffer);
     assert_int_equal(told.message, NAME);
-    assert_memory_equal(&told.from, &peer->paths.to[0], sizeof told.from);
+    assert_memory_equal(&told.from, &peer->route.paths.to[0], sizeof told.from);
     say_data(stranger, NAME, 0, data, SEGMENT);
     round_trip(stranger);
     assert_int_equal(told.offset, SEGMENT);

@@ -20,7 +20,7 @@ static struct core_peer *be_accepted_with(struct stranger *stranger, uint32_t fe
     const struct frame *accept = hear_type(stranger, FRAME_ACCEPT);
     assert_null(accept->checksum);
     assert_int_equal(from_le32(accept->connect->features) & FRAME_FEATURE_CHECKSUM,
-                     peer->checked ? FRAME_FEATURE_CHECKSUM : 0);
+                     peer->route.checked ? FRAME_FEATURE_CHECKSUM : 0);
     stranger->core_key = from_le32(accept->connect->key);
     return peer;
 }
@@ -59,12 +59,12 @@ static void open_connection(struct stranger *stranger, struct core_peer *peer)
 
 STRANGER_TEST(core_begin_checksums__if_both_offer_them)
 {
-    assert_true(be_accepted_with(stranger, CHECKING)->checked);
+    assert_true(be_accepted_with(stranger, CHECKING)->route.checked);
     be_another(stranger, 5);
-    assert_false(be_accepted_with(stranger, FRAME_FEATURE_SELECTIVE)->checked);
+    assert_false(be_accepted_with(stranger, FRAME_FEATURE_SELECTIVE)->route.checked);
     be_another(stranger, 6);
     stranger->core->options.checksums = false;
-    assert_false(be_accepted_with(stranger, CHECKING)->checked);
+    assert_false(be_accepted_with(stranger, CHECKING)->route.checked);
 }
 
 /** A seal says more. */
@@ -73,11 +73,11 @@ STRANGER_TEST(core_begin_checksums__not_where_frames_are_sealed)
     const struct core_peer *peer =
         be_accepted_with(stranger, CHECKING | FRAME_FEATURE_SEAL | FRAME_FEATURE_SEAL_WANTED);
 
-    assert_non_null(peer->seal);
-    assert_false(peer->checked);
+    assert_non_null(peer->route.seal);
+    assert_false(peer->route.checked);
 }
 
-STRANGER_TEST(core_write_checksums__of_all_that_is_said)
+STRANGER_TEST(route_write_checksums__of_all_that_is_said)
 {
     static uint8_t text[4000];
     struct core_peer *peer = be_accepted_with(stranger, CHECKING);
@@ -94,7 +94,7 @@ STRANGER_TEST(core_write_checksums__of_all_that_is_said)
     assert_true(said >= 3);
 }
 
-TEST(core_write_checksums__does_not_look_at_data_that_needs_none)
+TEST(route_write_checksums__does_not_look_at_data_that_needs_none)
 {
     const struct lane lane = {.needs_checksum = false};
     struct frame_data head = frame_encode_data(1, 2, 3);
@@ -103,12 +103,12 @@ TEST(core_write_checksums__does_not_look_at_data_that_needs_none)
     const struct lane_outgoing frames[] = {{.head = (uint8_t *)&head, .head_bytes = sizeof head},
                                            {.head = NULL, .head_bytes = sizeof head}};
 
-    core_write_checksums(&lane, frames, 2);
+    route_write_checksums(&lane, frames, 2);
     assert_memory_equal(&head, &before, sizeof head);
 }
 
 /** An endpoint that is older sees nothing of it. */
-STRANGER_TEST(core_write_checksums__not_to_one_who_does_not_know_them)
+STRANGER_TEST(route_write_checksums__not_to_one_who_does_not_know_them)
 {
     static uint8_t text[4000];
     struct core_peer *peer = be_accepted_as_named(stranger);

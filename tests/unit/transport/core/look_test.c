@@ -83,14 +83,14 @@ static void add_lanes(struct stranger *stranger, struct core_peer *peer)
         core->options.lanes.lanes[1 + i] = &filled[i];
         core->messages.lanes[1 + i] =
             (struct message_lane){.kind = LANE_UDP, .rail = (uint8_t)i, .capacity_bytes = 1u << 20};
-        peer->paths.to[1 + i] = peer->paths.to[0];
+        peer->route.paths.to[1 + i] = peer->route.paths.to[0];
     }
     core->options.lanes.count = 3;
     memset(pull_paths, 0, sizeof pull_paths);
     own_pull_paths = peer->message.pull_paths;
     peer->message.pull_paths = pull_paths;
-    peer->paths.reachable |= 6;
-    peer->paths.proven |= 6;
+    peer->route.paths.reachable |= 6;
+    peer->route.paths.proven |= 6;
     peer->message.usable_lanes |= 6;
     peer->message.bulk_lanes = 2;
 }
@@ -109,7 +109,7 @@ static void put(struct stranger *stranger, unsigned shelf, const void *data, uin
 
     memcpy(at, data, bytes);
     on->incoming[on->count++] = (struct lane_incoming){
-        .data = at, .bytes = bytes, .from = stranger->core->peers[0]->paths.to[0]};
+        .data = at, .bytes = bytes, .from = stranger->core->peers[0]->route.paths.to[0]};
 }
 
 static void put_data(struct stranger *stranger, unsigned shelf, uint32_t segment, uint8_t byte)

@@ -199,8 +199,8 @@ static struct ends hold_back(void)
     for (unsigned i = 0; i < 1000; i++) {
         (void)beowire_poll(a, NULL, 0);
     }
-    a->core.options.hold = true;                        /* as if it had a keeper, */
-    core_peer_at(&a->core, to)->convoy.needless = true; /* and the lane took trains */
+    a->core.options.hold = true;                              /* as if it had a keeper, */
+    core_peer_at(&a->core, to)->route.convoy.needless = true; /* and the lane took trains */
     const struct flow *flow = &core_peer_at(&a->core, to)->message.flow;
     do {
         be_in_a_run(a,

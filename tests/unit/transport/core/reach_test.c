@@ -35,8 +35,8 @@ TEST(core_service_paths__all_ways_are_tried_and_proven)
     struct cluster cluster;
     const struct core_peer *peer = connected(&cluster, 0);
 
-    assert_int_equal(peer->paths.proven, (1u << RAILS) - 1);
-    assert_int_equal(cluster.nodes[1].core.peers[0]->paths.proven, (1u << RAILS) - 1);
+    assert_int_equal(peer->route.paths.proven, (1u << RAILS) - 1);
+    assert_int_equal(cluster.nodes[1].core.peers[0]->route.paths.proven, (1u << RAILS) - 1);
     assert_int_equal(peer->challenge_at_ns, UINT64_MAX);
     assert_int_equal(cluster.nodes[0].core.counters.sent[FRAME_CHALLENGE], RAILS - 1);
     assert_int_equal(cluster.nodes[1].core.counters.sent[FRAME_RESPONSE], RAILS - 1);
@@ -53,7 +53,7 @@ TEST(core_service_paths__one_that_leads_nowhere_is_not_used)
     struct beowire_completion done;
     char byte = 0;
 
-    assert_int_equal(peer->paths.proven, 1 | 1u << 2);
+    assert_int_equal(peer->route.paths.proven, 1 | 1u << 2);
     assert_int_equal(peer->message.usable_lanes & 1u << 1, 0);
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(cluster_send(&cluster, 0, peer, 1, 0, "y", 1, NULL), 0);
@@ -62,10 +62,10 @@ TEST(core_service_paths__one_that_leads_nowhere_is_not_used)
         assert_true(cluster_take(&cluster, 1, &done));
     }
     assert_true(cluster.nodes[0].core.counters.sent[FRAME_CHALLENGE] - tried < 16);
-    assert_int_equal(peer->paths.fast, 0);
+    assert_int_equal(peer->route.paths.fast, 0);
     sim_wire_unplug(cluster.wire, 1, 1, false);
     cluster_run(&cluster, cluster_now(&cluster) + 121 * SECOND);
-    assert_int_equal(peer->paths.proven, (1u << RAILS) - 1);
+    assert_int_equal(peer->route.paths.proven, (1u << RAILS) - 1);
     cluster_close(&cluster);
 }
 
@@ -75,11 +75,11 @@ TEST(core_prove_path__the_preferred_one_comes_later)
     struct cluster cluster;
     const struct core_peer *peer = connected(&cluster, 1);
 
-    assert_true(peer->paths.fast != 0);
-    assert_false(paths_has_proven(&peer->paths, 0));
+    assert_true(peer->route.paths.fast != 0);
+    assert_false(paths_has_proven(&peer->route.paths, 0));
     sim_wire_unplug(cluster.wire, 1, 0, false);
     cluster_run(&cluster, cluster_now(&cluster) + 121 * SECOND);
-    assert_int_equal(peer->paths.fast, 0);
+    assert_int_equal(peer->route.paths.fast, 0);
     cluster_close(&cluster);
 }
 
@@ -103,14 +103,14 @@ STRANGER_TEST(core_receive__response_proves_one_way)
     struct frame_challenge body = {
         .number = to_le64(proof_challenge(core->proof_key, peer->connection.own_key, 1))};
 
-    peer->paths.proven = 0;
+    peer->route.paths.proven = 0;
     say(stranger, &(struct says){.fields.type = FRAME_RESPONSE, .body = &body});
     round_trip(stranger);
-    assert_int_equal(peer->paths.proven, 0);
+    assert_int_equal(peer->route.paths.proven, 0);
     body.number = to_le64(proof_challenge(core->proof_key, peer->connection.own_key, 0));
     say(stranger, &(struct says){.fields.type = FRAME_RESPONSE, .body = &body});
     round_trip(stranger);
-    assert_int_equal(peer->paths.proven, 1);
+    assert_int_equal(peer->route.paths.proven, 1);
 }
 
 /** A peer that has asked, and names places of others: no more goes there than three times what
@@ -121,7 +121,7 @@ STRANGER_TEST(control_send_challenge__no_more_than_thrice_what_came)
     struct core *core = stranger->core;
     uint64_t sent;
 
-    peer->paths.proven = 0;
+    peer->route.paths.proven = 0;
     peer->allowance_bytes = 3200; /* two whole frames */
     for (unsigned i = 0; i < 100; i++) {
         control_send_challenge(core, peer, 0);
@@ -319,7 +319,7 @@ TEST_AROUND(core_leave_memory__who_asks_by_another_way_has_left_it, stranger_set
     assert_ptr_equal(be_accepted(stranger), peer);
     assert_int_equal(memory.left, 1);
     assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    assert_int_equal(peer->paths.fast, 0);
+    assert_int_equal(peer->route.paths.fast, 0);
 }
 
 /** It need not be known before. */
@@ -328,7 +328,7 @@ STRANGER_TEST(core_peer_meet__who_says_that_it_is_here_and_asks_by_another_way)
     struct memory memory;
 
     share_memory(stranger, &memory);
-    assert_int_equal(be_accepted(stranger)->paths.fast, 0);
+    assert_int_equal(be_accepted(stranger)->route.paths.fast, 0);
     assert_int_equal(memory.left, 0);
 }
 
@@ -362,7 +362,7 @@ TEST_AROUND(core_leave_memory__who_has_asked_there_asks_again, stranger_setup, s
     assert_int_equal(memory.left, 1);
     assert_ptr_equal(be_accepted(stranger), peer);
     assert_int_equal(peer->data_bytes, 1500);
-    assert_int_equal(peer->paths.fast, 0);
+    assert_int_equal(peer->route.paths.fast, 0);
 }
 
 /** Both have met there: now the end of what joins them is that of the peer. */

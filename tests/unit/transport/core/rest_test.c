@@ -114,8 +114,8 @@ STRANGER_TEST(core_receive_rest__not_without_its_seal)
     uint8_t buffer[MESSAGE_BYTES] = {0};
 
     struct core_peer *peer = begin(stranger, &parts, buffer);
-    peer->seal = calloc(1, sizeof *peer->seal);
-    assert_non_null(peer->seal);
+    peer->route.seal = calloc(1, sizeof *peer->route.seal);
+    assert_non_null(peer->route.seal);
     assert_int_equal(take(stranger, &parts, 1, PARTS - 1), 0);
     assert_int_equal(peer->message.flow.expected, 1);
 }

@@ -82,11 +82,11 @@ STRANGER_TEST(core_begin_seals__if_either_end_wants_it)
     struct end end;
 
     struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
-    assert_non_null(peer->seal);
+    assert_non_null(peer->route.seal);
     be_another(stranger, 5);
     stranger->core->options.authenticate = true;
     peer = be_sealed(stranger, &end, 0);
-    assert_non_null(peer->seal);
+    assert_non_null(peer->route.seal);
 }
 
 STRANGER_TEST(core_begin_seals__not_if_none_does)
@@ -98,7 +98,7 @@ STRANGER_TEST(core_begin_seals__not_if_none_does)
     round_trip(stranger);
     const struct frame *accept = hear_type(stranger, FRAME_ACCEPT);
     assert_true((from_le32(accept->connect->features) & FRAME_FEATURE_SEAL) == 0);
-    assert_null(stranger->core->peers[0]->seal);
+    assert_null(stranger->core->peers[0]->route.seal);
 }
 
 STRANGER_TEST(core_begin_seals__with_one_who_does_not_know_how)
@@ -146,7 +146,7 @@ STRANGER_TEST(core_begin_seals__leave_less_room)
                      1500 - sizeof(struct frame_seal) - sizeof(struct frame_data));
 }
 
-STRANGER_TEST(core_send_sealed__every_frame)
+STRANGER_TEST(route_send_sealed__every_frame)
 {
     const struct frame_eager eager = empty();
     struct end end;
@@ -173,7 +173,7 @@ static const struct frame *hear_sent(struct stranger *stranger, struct core_peer
     };
 
     memcpy(room + LANE_HEADROOM, head, head_bytes);
-    assert_int_equal(core_send(stranger->core, peer, 0, &outgoing, 1), 1);
+    assert_int_equal(route_send(&stranger->core->routes, &peer->route, 0, &outgoing, 1), 1);
     assert_memory_equal(room + LANE_HEADROOM, head, head_bytes); /* it may be sent again */
     round_trip(stranger);
     assert_true(hear(stranger));
@@ -181,7 +181,7 @@ static const struct frame *hear_sent(struct stranger *stranger, struct core_peer
 }
 
 /** Ethernet makes frames as long as that, and nobody knows with what. */
-STRANGER_TEST(core_send_sealed__short_data_has_its_padding)
+STRANGER_TEST(route_send_sealed__short_data_has_its_padding)
 {
     struct end end;
     struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
@@ -199,7 +199,7 @@ STRANGER_TEST(core_send_sealed__short_data_has_its_padding)
 }
 
 /** Data that was copied behind the head, as that of bundles. */
-STRANGER_TEST(core_send_sealed__data_in_the_head)
+STRANGER_TEST(route_send_sealed__data_in_the_head)
 {
     struct end end;
     struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);

@@ -498,7 +498,7 @@ STRANGER_TEST(core_ask_host__whose_refusals_may_not_come_through)
 {
     struct core_peer *peer = have_silent_peer(stranger, true);
 
-    peer->paths.heard = 0;
+    peer->route.paths.heard = 0;
     pass(stranger, IN_TIME_NS);
     assert_int_equal(peer->message.error, -ETIMEDOUT);
 }

@@ -277,7 +277,7 @@ STRANGER_TEST(core_notice_lost__a_connect_is_too_long)
         round_trip(stranger);
         while (hear(stranger)) {
             uint32_t asked = from_le16(stranger->heard.connect->frame_bytes);
-            shortest = asked <= paths_data_bytes(&peer->paths, &stranger->core->options.lanes,
+            shortest = asked <= paths_data_bytes(&peer->route.paths, &stranger->core->options.lanes,
                                                  CONNECTION_SHORTEST_MTU);
             assert_int_equal(say_too_long(stranger, stranger->wire, stranger->heard_bytes),
                              shortest ? 1 : 0);
@@ -386,9 +386,9 @@ STRANGER_TEST(core_is_refused__not_over_a_way_that_is_not_proven)
     struct core_peer *peer = await_answer(stranger);
 
     add_silent_lane(stranger);
-    peer->paths.reachable |= 2;
-    peer->paths.to[1] = peer->paths.to[0];
-    struct lane_loss loss = {.address = peer->paths.to[1], .quote_bytes = LANE_QUOTE_BYTES};
+    peer->route.paths.reachable |= 2;
+    peer->route.paths.to[1] = peer->route.paths.to[0];
+    struct lane_loss loss = {.address = peer->route.paths.to[1], .quote_bytes = LANE_QUOTE_BYTES};
     frame_encode(loss.quote,
                  &(struct frame_fields){.type = FRAME_CHALLENGE, .key = peer->connection.peer_key});
     core_suspect(stranger->core, peer, 1, &loss, cluster_now(&stranger->cluster));

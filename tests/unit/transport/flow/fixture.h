@@ -9,6 +9,7 @@
 #include "lane/lane.h"
 #include "unit/test.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #define NOW_NS UINT64_C(1000000000)
@@ -18,7 +19,11 @@
 /** A flow whose wire notes what goes out. */
 struct fixture {
     struct flow flow;
-    struct flow_wire wire;
+    struct lane lane; /* the only one there is */
+    struct path_lanes lanes;
+    struct routes routes;
+    struct route route;
+    uint64_t counts[FRAME_TYPES];
     struct flow_frame frames[FLOW_WINDOW_FRAMES];
     uint8_t heads[FLOW_WINDOW_FRAMES][LANE_HEADROOM + 64];
     uint32_t pushed;
@@ -31,16 +36,23 @@ struct fixture {
     unsigned released;
 };
 
-static inline unsigned note_send(void *context, struct flow_frame *const *frames, unsigned count)
+static inline struct fixture *fixture_of(struct lane *lane)
 {
-    struct fixture *fixture = context;
+    return (struct fixture *)(void *)((char *)lane - offsetof(struct fixture, lane));
+}
+
+static inline unsigned note_send(struct lane *lane, const struct lane_address *to,
+                                 const struct lane_outgoing *frames, unsigned count)
+{
+    struct fixture *fixture = fixture_of(lane);
+    assert_ptr_equal(to, &fixture->route.paths.to[0]);
     unsigned taken = count < fixture->lane_takes ? count : fixture->lane_takes;
 
     assert_true(fixture->batch_count < SENT_MAX);
     fixture->batches[fixture->batch_count++] = count;
     for (unsigned i = 0; i < taken; i++) {
         struct frame frame;
-        assert_int_equal(frame_decode(frames[i]->head, frames[i]->head_bytes, &frame), FRAME_OK);
+        assert_int_equal(frame_decode(frames[i].head, frames[i].head_bytes, &frame), FRAME_OK);
         assert_true(fixture->sent_count < SENT_MAX);
         fixture->sent_flags[fixture->sent_count] = frame.flags;
         fixture->sent[fixture->sent_count++] = frame.sequence;
@@ -49,13 +61,16 @@ static inline unsigned note_send(void *context, struct flow_frame *const *frames
     return taken;
 }
 
-static inline void note_released(void *context, struct flow_frame *frame)
+/** Takes back what was acknowledged. */
+static inline void take_released(struct fixture *fixture)
 {
-    struct fixture *fixture = context;
+    struct flow_frame *frame = NULL;
 
-    /* In order, each once. */
-    assert_ptr_equal(frame, &fixture->frames[fixture->released % FLOW_WINDOW_FRAMES]);
-    fixture->released++;
+    while ((frame = flow_take_released(&fixture->flow)) != NULL) {
+        /* In order, each once. */
+        assert_ptr_equal(frame, &fixture->frames[fixture->released % FLOW_WINDOW_FRAMES]);
+        fixture->released++;
+    }
 }
 
 static inline int setup(void **state)
@@ -66,8 +81,13 @@ static inline int setup(void **state)
         return -1;
     }
     flow_start(&fixture->flow, CREDIT, CREDIT);
-    fixture->wire =
-        (struct flow_wire){.send = note_send, .released = note_released, .context = fixture};
+    static const struct lane_operations operations = {.send = note_send};
+    fixture->lane.operations = &operations;
+    fixture->lanes.lanes[0] = &fixture->lane;
+    fixture->lanes.count = 1;
+    fixture->routes = (struct routes){.lanes = &fixture->lanes, .sent = fixture->counts};
+    fixture->route.paths.reachable = fixture->route.paths.proven = 1;
+    convoy_init(&fixture->route.convoy, CONVOY_FRAMES_MIN);
     fixture->lane_takes = SENT_MAX;
     for (unsigned i = 0; i < FLOW_WINDOW_FRAMES; i++) {
         fixture->frames[i].head = fixture->heads[i] + LANE_HEADROOM;
@@ -96,7 +116,7 @@ static inline void push(struct fixture *fixture, unsigned count)
 
 static inline void transmit(struct fixture *fixture, uint64_t now_ns)
 {
-    flow_transmit(&fixture->flow, now_ns, &fixture->wire);
+    (void)flow_transmit(&fixture->flow, &fixture->routes, &fixture->route, UINT32_MAX, now_ns);
 }
 
 static inline void push_and_send(struct fixture *fixture, unsigned count, uint64_t now_ns)
@@ -112,6 +132,14 @@ static inline void probe(struct fixture *fixture, uint64_t now_ns)
     flow_timeout(&fixture->flow, now_ns);
 }
 
+static inline bool hear(struct fixture *fixture, const struct frame *frame, uint64_t now_ns)
+{
+    bool sensible = flow_acknowledged(&fixture->flow, &fixture->route, frame, now_ns);
+
+    take_released(fixture);
+    return sensible;
+}
+
 /** The peer says: I expect `acknowledgement`, and you may send up to `limit`. */
 static inline bool hear_ack(struct fixture *fixture, uint32_t acknowledgement, uint32_t limit,
                             uint64_t now_ns)
@@ -120,7 +148,7 @@ static inline bool hear_ack(struct fixture *fixture, uint32_t acknowledgement, u
                                 .acknowledgement = acknowledgement,
                                 .credit = (uint16_t)(limit & 0xFFFF)};
 
-    return flow_acknowledged(&fixture->flow, &frame, now_ns, &fixture->wire);
+    return hear(fixture, &frame, now_ns);
 }
 
 /** The peer says: `acknowledgement` is missing, here are `first` to `last`, of what comes at `upto`
@@ -139,7 +167,7 @@ static inline bool hear_sack(struct fixture *fixture, uint32_t acknowledgement, 
         uint32_t bit = sequence - acknowledgement - 1;
         sack.received[bit / 8] |= (uint8_t)(1u << bit % 8);
     }
-    return flow_acknowledged(&fixture->flow, &frame, now_ns, &fixture->wire);
+    return hear(fixture, &frame, now_ns);
 }
 
 #define NONE 1, 0 /* first, last of hear_sack() */
@@ -159,7 +187,7 @@ static inline void start_at(struct fixture *fixture, uint32_t sequence)
 {
     struct flow *flow = &fixture->flow;
 
-    flow->first = flow->reported = flow->highest = flow->next = sequence;
+    flow->first = flow->released = flow->reported = flow->highest = flow->next = sequence;
     for (unsigned way = 0; way < FLOW_WAYS; way++) {
         flow->loss.ways[way].forward = sequence;
     }

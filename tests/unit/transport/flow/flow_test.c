@@ -343,7 +343,7 @@ FIXTURE_TEST(flow_stuck_since__the_first_was_sent_again)
     assert_true(since_ns > NOW_NS && since_ns < now_ns);
     assert_true(hear_ack(fixture, 1, CREDIT, now_ns + 10000)); /* the next one may be younger */
     assert_int_equal(flow_stuck_since(&fixture->flow), 0);
-    flow_abandon(&fixture->flow, &fixture->wire);
+    flow_abandon(&fixture->flow);
     assert_int_equal(flow_stuck_since(&fixture->flow), 0);
 }
 
@@ -476,7 +476,8 @@ FIXTURE_TEST(flow_abandon__releases_everything)
     fixture->flow.limit = 6;
     push_and_send(fixture, 10, NOW_NS);
     assert_true(hear_sack(fixture, 0, 3, 5, 6, 0, NOW_NS + 1000));
-    flow_abandon(&fixture->flow, &fixture->wire);
+    flow_abandon(&fixture->flow);
+    take_released(fixture);
     assert_int_equal(fixture->released, 10);
     assert_int_equal(flow_deadline(&fixture->flow), UINT64_MAX);
     assert_true(flow_is_idle(&fixture->flow));

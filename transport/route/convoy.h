@@ -14,10 +14,11 @@
  *
  * Pure. One thread.
  */
-#ifndef BEOWIRE_CORE_CONVOY_H
-#define BEOWIRE_CORE_CONVOY_H
+#ifndef BEOWIRE_ROUTE_CONVOY_H
+#define BEOWIRE_ROUTE_CONVOY_H
 
-#include "flow/flow.h"
+#include "frame/frame.h"
+#include "route/flow_frame.h"
 #include "route/path.h"
 
 /** A lane for bursts. */
@@ -29,6 +30,7 @@ struct convoy_way {
 
 struct convoy {
     uint8_t frames_min;       /**< frames of equal length; fewer use the fast lane */
+    bool in_order;            /**< what overtakes other frames is dropped: all take the fast lane */
     bool needless;            /**< no lane for bursts, because the usual lane takes trains itself */
     uint32_t end;             /**< one past the last sequence sent in a burst */
     bool under_way;           /**< frames before `end` may be unacknowledged; */
@@ -85,16 +87,18 @@ static inline uint8_t convoy_lane_of(const struct convoy *convoy, enum flow_way 
 /** Finds the lanes for bursts; to be called again when lanes go down or up. */
 void convoy_find(struct convoy *convoy, const struct paths *paths, const struct path_lanes *lanes);
 
-/** The lane for frames about to be sent: a lane for bursts, or `fast`. */
-unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
-                       struct flow_frame *const *frames, unsigned count, unsigned fast);
+/** The lane for these frames, which are about to be sent: that of bursts, or `fast`. Those of the
+ *  flow from sequence `first` to before `highest` are on their way. */
+unsigned convoy_choose(struct convoy *convoy, struct flow_frame *const *frames, unsigned count,
+                       uint32_t first, uint32_t highest, unsigned fast);
 
 /** By how much this frame is shorter than the next one, if so little that both can share a train;
  *  otherwise 0. */
 uint32_t convoy_shorter_bytes(const struct flow_frame *frame, const struct flow_frame *next);
 
-/** `count` new frames were sent over the lane `by`, a lane for bursts. */
-void convoy_sent(struct convoy *convoy, const struct flow *flow, unsigned count, unsigned by);
+/** `count` new frames from sequence `highest` on have left over the lane `by` of those for bursts.
+ */
+void convoy_sent(struct convoy *convoy, uint32_t highest, unsigned count, unsigned by);
 
 /** This frame was acknowledged (or abandoned, which says nothing). Only now it is known whether it
  *  was lost, because many bursts may be in flight. */
@@ -111,15 +115,13 @@ static inline void convoy_released(struct convoy *convoy, const struct flow_fram
     }
 }
 
-/** Should pushed frames wait for more, which would make sending cheaper? Not beyond the peer's
- * room, while others are in flight. */
-static inline bool convoy_waits(const struct convoy *convoy, const struct flow *flow)
+/** Would more frames make it cheaper to send these, so many that are pushed and not sent yet? Not
+ *  more than the peer has room for while others are on their way: `window` is that of all. */
+static inline bool convoy_waits(const struct convoy *convoy, uint32_t unsent, uint32_t window)
 {
-    uint32_t unsent = flow->next - flow->highest;
-    uint32_t half = flow_window(flow, flow->first) / 2; /* of all frames that may be in flight */
-    uint32_t enough = half < FLOW_BATCH_FRAMES ? half : FLOW_BATCH_FRAMES;
+    uint32_t enough = window / 2 < FLOW_BATCH_FRAMES ? window / 2 : FLOW_BATCH_FRAMES;
 
     return (convoy_exists(convoy) || convoy->needless) && unsent > 0 && unsent < enough;
 }
 
-#endif /* BEOWIRE_CORE_CONVOY_H */
+#endif /* BEOWIRE_ROUTE_CONVOY_H */

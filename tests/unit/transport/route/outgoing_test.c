@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The place that all frames to a peer pass on their way out. */
-#include "stranger.h"
+#include "core/core_internal.h"
+#include "unit/transport/core/stranger.h"
 
 #define FRAME_HEAD_BYTES 46
 
@@ -43,7 +44,7 @@ STRANGER_TEST(core_send__only_what_opens_goes_an_unproven_way)
 {
     struct core_peer *peer = be_accepted(stranger);
 
-    peer->paths.proven = 0;
+    peer->route.paths.proven = 0;
     for (unsigned type = FRAME_CONNECT; type <= FRAME_GRANT; type++) {
         struct sent sent;
         struct lane_outgoing frame = frame_of(&sent, type);

@@ -79,24 +79,23 @@ static bool is_open(struct convoy_way *way)
 
 /** Does a burst of `count` frames rather go by a lane that cuts? A short one only while little else
  *  is on its way; and what follows a train does not overtake it. */
-static bool may_be_cut(const struct convoy *convoy, const struct flow *flow, unsigned count)
+static bool may_be_cut(const struct convoy *convoy, unsigned count, uint32_t on_way)
 {
     bool behind_train =
         convoy->under_way && convoy->used == convoy->trains.lane && convoy->used != PATH_NONE;
 
-    return !behind_train && (count >= CONVOY_CUT_LONG_FRAMES ||
-                             flow->highest - flow->first <= CONVOY_CUT_FRAMES_MAX);
+    return !behind_train && (count >= CONVOY_CUT_LONG_FRAMES || on_way <= CONVOY_CUT_FRAMES_MAX);
 }
 
-unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
-                       struct flow_frame *const *frames, unsigned count, unsigned fast)
+unsigned convoy_choose(struct convoy *convoy, struct flow_frame *const *frames, unsigned count,
+                       uint32_t first, uint32_t highest, unsigned fast)
 {
-    convoy->under_way = convoy->under_way && sequence_before(flow->first, convoy->end);
-    if (!convoy_exists(convoy) || flow->go_back_n || frames[0]->transmissions > 0) {
+    convoy->under_way = convoy->under_way && sequence_before(first, convoy->end);
+    if (!convoy_exists(convoy) || convoy->in_order || frames[0]->transmissions > 0) {
         return fast;
     }
     bool cut = convoy->cut.lane != PATH_NONE &&
-               (convoy->trains.lane == PATH_NONE || may_be_cut(convoy, flow, count));
+               (convoy->trains.lane == PATH_NONE || may_be_cut(convoy, count, highest - first));
     if (cut || !convoy->under_way) { /* in a stream it is settled, and nothing need be counted */
         unsigned calls = calls_for(frames, count, cut);
         if (cut && convoy->trains.lane != PATH_NONE) {
@@ -108,18 +107,18 @@ unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
             return fast;
         }
     }
-    struct convoy_way *first = cut ? &convoy->cut : &convoy->trains;
-    struct convoy_way *second = cut ? &convoy->trains : &convoy->cut;
-    if (is_open(first)) {
-        return first->lane;
+    struct convoy_way *better = cut ? &convoy->cut : &convoy->trains;
+    struct convoy_way *other = cut ? &convoy->trains : &convoy->cut;
+    if (is_open(better)) {
+        return better->lane;
     }
-    return first != second && is_open(second) ? second->lane : fast;
+    return better != other && is_open(other) ? other->lane : fast;
 }
 
-void convoy_sent(struct convoy *convoy, const struct flow *flow, unsigned count, unsigned by)
+void convoy_sent(struct convoy *convoy, uint32_t highest, unsigned count, unsigned by)
 {
     if (count > 0) {
-        convoy->end = flow->highest + count;
+        convoy->end = highest + count;
         convoy->used = (uint8_t)by;
         convoy->under_way = true;
     }

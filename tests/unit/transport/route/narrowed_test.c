@@ -53,7 +53,7 @@ static uint64_t send_over(struct pair *pair, uint64_t bytes, unsigned lane)
     return pair->lanes[lane]->sent_frames - before;
 }
 
-TEST(core_wire_send__what_is_too_long_for_a_narrowed_lane)
+TEST(route_send_sequenced__what_is_too_long_for_a_narrowed_lane)
 {
     struct pair *pair = meet(2);
 
@@ -67,7 +67,7 @@ TEST(core_wire_send__what_is_too_long_for_a_narrowed_lane)
 }
 
 /** Frames of both kinds that are sent together arrive in order. */
-TEST(core_wire_send__long_and_short_ones_by_turns)
+TEST(route_send_sequenced__long_and_short_ones_by_turns)
 {
     static uint8_t data[LONG_BYTES];
     static uint8_t buffers[20][LONG_BYTES];
@@ -95,7 +95,7 @@ TEST(core_wire_send__long_and_short_ones_by_turns)
 }
 
 /** Without another lane it stays with the one there is, which may be as wide again soon. */
-TEST(core_wire_send__no_other_lane)
+TEST(route_send_sequenced__no_other_lane)
 {
     struct pair *pair = meet(1);
 

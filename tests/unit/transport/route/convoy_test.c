@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/convoy.h"
+#include "flow/flow.h"
+#include "route/convoy.h"
 #include "unit/test.h"
 
 #include <stddef.h>
@@ -52,14 +53,14 @@ static int setup(void **state)
 
 #define FIXTURE_TEST(name) TEST_WITH(struct fixture *fixture, name, setup, NULL)
 
-/** Sends the first `count` frames as core_wire_send() does. @return the lane. */
+/** Sends the first `count` frames as route_send_sequenced() does. @return the lane. */
 static unsigned dispatch(struct fixture *fixture, unsigned count)
 {
-    unsigned by =
-        convoy_choose(&fixture->convoy, &fixture->flow, fixture->batch, count, fixture->paths.fast);
+    unsigned by = convoy_choose(&fixture->convoy, fixture->batch, count, fixture->flow.first,
+                                fixture->flow.highest, fixture->paths.fast);
 
     if (by != fixture->paths.fast) {
-        convoy_sent(&fixture->convoy, &fixture->flow, count, by);
+        convoy_sent(&fixture->convoy, fixture->flow.highest, count, by);
     }
     fixture->flow.highest += count;
     fixture->flow.next = fixture->flow.highest;
@@ -158,7 +159,7 @@ FIXTURE_TEST(convoy_choose__what_is_sent_again_takes_the_fast_lane)
 
 FIXTURE_TEST(convoy_choose__not_with_go_back_n)
 {
-    fixture->flow.go_back_n = true;
+    fixture->convoy.in_order = true;
     assert_int_equal(dispatch(fixture, FRAMES), FAST);
 }
 
@@ -323,6 +324,15 @@ FIXTURE_TEST(convoy_choose__a_lane_that_cuts_alone_has_all)
     }
 }
 
+/** Does the convoy wait for more than is pushed? */
+static bool waits(const struct fixture *fixture)
+{
+    const struct flow *flow = &fixture->flow;
+
+    return convoy_waits(&fixture->convoy, flow->next - flow->highest,
+                        flow_window(flow, flow->first));
+}
+
 FIXTURE_TEST(convoy_waits__for_a_whole_train)
 {
     struct flow *flow = &fixture->flow;
@@ -330,22 +340,22 @@ FIXTURE_TEST(convoy_waits__for_a_whole_train)
     flow->limit = FLOW_WINDOW_FRAMES;
     flow->highest = 4;
     flow->next = flow->highest;
-    assert_false(convoy_waits(&fixture->convoy, flow)); /* nothing to be sent */
+    assert_false(waits(fixture)); /* nothing to be sent */
     flow->next++;
-    assert_true(convoy_waits(&fixture->convoy, flow));
+    assert_true(waits(fixture));
     flow->next = flow->highest + FLOW_BATCH_FRAMES;
-    assert_false(convoy_waits(&fixture->convoy, flow)); /* a train is full */
+    assert_false(waits(fixture)); /* a train is full */
     flow->next--;
-    assert_true(convoy_waits(&fixture->convoy, flow));
+    assert_true(waits(fixture));
     flow->limit = FLOW_BATCH_FRAMES; /* more than half of which is there */
-    assert_false(convoy_waits(&fixture->convoy, flow));
+    assert_false(waits(fixture));
     flow->limit = FLOW_WINDOW_FRAMES;
     fixture->paths.fast = TRAINS; /* there is no convoy, but the usual lane has trains itself */
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
     assert_false(convoy_exists(&fixture->convoy));
     assert_true(convoy_has_trains(&fixture->convoy));
-    assert_true(convoy_waits(&fixture->convoy, flow));
+    assert_true(waits(fixture));
     convoy_init(&fixture->convoy, CONVOY_FRAMES_MIN);
     assert_false(convoy_has_trains(&fixture->convoy));
-    assert_false(convoy_waits(&fixture->convoy, flow));
+    assert_false(waits(fixture));
 }
