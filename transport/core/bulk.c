@@ -218,6 +218,7 @@ void core_bulk(struct core *core, uint64_t now_ns)
         control_send_pull(core, core->peers[ask.peer->index], &ask);
         moves = true;
     }
+    message_take_pulled(&core->messages); /* some were read from the sender's memory */
     moves |= serve(core);
     core->bulk_is_stuck = !moves && core_has_bulk(core);
     core_note_deadline(core, core_has_bulk(core) ? now_ns : pull_deadline(&core->messages));
@@ -233,7 +234,9 @@ int core_receive_bulk(struct core *core, struct core_peer *peer, const struct fr
         core->counters.dropped_data_unknown += status == -ENOENT;
         return status == -ENOENT ? 0 : status;
     }
-    switch (pull_data(layer, &peer->message, frame, (uint8_t)by, now_ns)) {
+    enum pull_verdict verdict = pull_data(layer, &peer->message, frame, (uint8_t)by, now_ns);
+    message_take_pulled(layer);
+    switch (verdict) {
     case PULL_PLACED:
         break;
     case PULL_UNKNOWN:

@@ -6,28 +6,6 @@
 
 #include <errno.h>
 
-struct inbound *inbound_named(const struct message_peer *peer, uint32_t name, bool announced)
-{
-    for (struct list *link = peer->inbound.next; link != &peer->inbound; link = link->next) {
-        struct inbound *inbound = LIST_ENTRY(link, struct inbound, of_peer);
-        if (inbound->name == name && inbound->announced == announced) {
-            return inbound;
-        }
-    }
-    return NULL;
-}
-
-void message_deliver(struct message_layer *layer, struct message_peer *peer,
-                     struct operation *operation, const struct arrived *arrived)
-{
-    operation->peer = peer;
-    operation->tag = arrived->tag;
-    operation->immediate = arrived->immediate;
-    operation->bytes = arrived->bytes;
-    operation_copy_in(operation, 0, arrived->data, arrived->bytes);
-    operation_received(layer, operation);
-}
-
 static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
                         const struct frame *frame)
 {
@@ -70,26 +48,6 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
         layer->counters.unexpected_messages++;
     }
     return 0;
-}
-
-/** Does our lane lead to that rail of the peer? */
-static bool leads_to(const struct message_lane *lane, const struct message_peer *peer, uint8_t rail)
-{
-    uint8_t own = lane->rail;
-
-    return lane->of_host ? rail == 0 : (own ^ (peer->crossing >> 2 * own & 3)) == rail;
-}
-
-uint8_t lane_of(const struct message_layer *layer, const struct message_peer *peer, uint8_t kind,
-                uint8_t rail)
-{
-    uint8_t lane = 0;
-
-    while (lane < LANES_MAX && (kind == 0 || layer->lanes[lane].kind != kind ||
-                                !leads_to(&layer->lanes[lane], peer, rail))) {
-        lane++;
-    }
-    return lane;
 }
 
 static int arrive_announce(struct message_layer *layer, struct message_peer *peer,

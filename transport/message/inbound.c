@@ -31,6 +31,17 @@ struct inbound *inbound_take(struct message_layer *layer)
     return inbound;
 }
 
+struct inbound *inbound_named(const struct message_peer *peer, uint32_t name, bool announced)
+{
+    for (struct list *link = peer->inbound.next; link != &peer->inbound; link = link->next) {
+        struct inbound *inbound = LIST_ENTRY(link, struct inbound, of_peer);
+        if (inbound->name == name && inbound->announced == announced) {
+            return inbound;
+        }
+    }
+    return NULL;
+}
+
 static void free_chunk(struct message_layer *layer, struct message_peer *peer, struct chunk *chunk)
 {
     chunk_give(layer, chunk);
@@ -92,12 +103,6 @@ struct chunk *chunk_take(struct message_layer *layer)
     return chunk;
 }
 
-void chunk_give(struct message_layer *layer, struct chunk *chunk)
-{
-    chunk->next = layer->free_chunks;
-    layer->free_chunks = chunk;
-}
-
 void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
                   uint32_t bytes)
 {
@@ -143,9 +148,28 @@ void inbound_pulled(struct message_layer *layer, struct inbound *inbound)
     list_append(&inbound->peer->dones, &inbound->done);
 }
 
-bool inbound_is_readable(const struct message_layer *layer, const struct inbound *inbound)
+void message_take_pulled(struct message_layer *layer)
 {
-    return inbound->peer->shares_memory && inbound->address != 0 && layer->read_memory != NULL;
+    while (!list_is_empty(&layer->pulled)) {
+        inbound_pulled(layer, LIST_ENTRY(layer->pulled.next, struct inbound, waiting));
+    }
+}
+
+struct message_peer *message_read_ended(struct message_layer *layer, void *read, int status,
+                                        uint64_t now_ns)
+{
+    struct inbound *inbound = read;
+
+    inbound->one_sided = false;
+    list_remove(&inbound->waiting);
+    if (status != 0) {
+        pull_instead(layer, inbound, now_ns);
+        return inbound->peer;
+    }
+    inbound->received = inbound->expected_bytes;
+    layer->counters.one_sided_messages++;
+    inbound_pulled(layer, inbound);
+    return inbound->peer;
 }
 
 void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,

@@ -7,21 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 
-bool outgoing_holds(const struct message_layer *layer, const struct message_peer *peer,
-                    uint64_t bytes, enum frame_type first, enum frame_type others)
-{
-    const struct flow *flow = &peer->flow;
-    uint32_t room = outgoing_room(peer, others);
-    /* The first is never shorter, unless all are as long as one another, and no more (share_out()
-     * in send.c). */
-    uint32_t least = room - (uint32_t)frame_head_bytes(first);
-    uint64_t more = bytes > least ? (bytes - least + room - 1) / room : 0;
-
-    return more < FLOW_WINDOW_FRAMES && more < flow_window(flow, flow->next) &&
-           flow->next - flow->first + more < FLOW_WINDOW_FRAMES &&
-           frame_pool_has(&layer->frames, (uint32_t)more + 1);
-}
-
 /** Pushes a message of several frames, all of them. */
 static int inject_frames(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                          uint32_t immediate, const void *data, uint64_t bytes)

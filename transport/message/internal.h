@@ -20,7 +20,15 @@ void message_deliver(struct message_layer *layer, struct message_peer *peer,
                      struct operation *operation, const struct arrived *arrived);
 
 /** Takes an operation from its list of free ones; NULL if there is none. */
-struct operation *operation_take(struct list *free);
+static inline struct operation *operation_take(struct list *free)
+{
+    if (list_is_empty(free)) {
+        return NULL;
+    }
+    struct operation *operation = LIST_ENTRY(free->next, struct operation, link);
+    list_remove(&operation->link);
+    return operation;
+}
 
 /** The same of these kinds, or one that was never used; a send with a name, a receive perhaps
  *  without. */
@@ -34,8 +42,27 @@ static inline bool operation_is_spare(const struct message_layer *layer,
     return (uintptr_t)operation - (uintptr_t)layer->operations >= layer->operations_bytes;
 }
 
-/** Gives it back: it is free. */
-void operation_give(struct message_layer *layer, struct operation *operation);
+/** Gives the queued send, which is a spare one and has not begun, an operation with a name.
+ *  @return that; NULL: all that have one have begun; it has to wait until one of them ends. */
+struct operation *operation_name_spare(struct message_layer *layer, struct operation *spare);
+
+/** Gives it back: it is free. Inlined where each message passes. */
+static inline void operation_give(struct message_layer *layer, struct operation *operation)
+{
+    operation->state = OPERATION_FREE;
+    operation->peer = NULL;
+    if (__builtin_expect(operation_is_spare(layer, operation), 0)) {
+        list_prepend(&layer->free_spares, &operation->link);
+        return;
+    }
+    if (operation->segment_bytes != 0 || operation->kind > BEOWIRE_RECEIVE) {
+        /* Late frames may still name it: it is the last to be used again. */
+        list_append(&layer->free_sends, &operation->link);
+        return;
+    }
+    list_prepend(operation->kind == BEOWIRE_SEND ? &layer->free_sends : &layer->free_receives,
+                 &operation->link);
+}
 
 /** The receive waits in `posted` no more. */
 void operation_matched(struct operation *operation);
@@ -63,7 +90,12 @@ void inbound_taken(const struct inbound *inbound);
 
 /** Takes the chunk that was reserved for the frame being handled. */
 struct chunk *chunk_take(struct message_layer *layer);
-void chunk_give(struct message_layer *layer, struct chunk *chunk);
+
+static inline void chunk_give(struct message_layer *layer, struct chunk *chunk)
+{
+    chunk->next = layer->free_chunks;
+    layer->free_chunks = chunk;
+}
 
 void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound);
 
@@ -78,7 +110,11 @@ void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_
                    uint8_t lane);
 
 /** May its data be read from the sender's memory, as far as we know? */
-bool inbound_is_readable(const struct message_layer *layer, const struct inbound *inbound);
+static inline bool inbound_is_readable(const struct message_layer *layer,
+                                       const struct inbound *inbound)
+{
+    return inbound->peer->shares_memory && inbound->address != 0 && layer->read_memory != NULL;
+}
 
 /** Where the data of a message goes that has its receive, is our get, or a put. */
 static inline uint8_t *inbound_target(const struct inbound *inbound)
@@ -175,6 +211,9 @@ void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t u
  *  and it is not much, or the sender has lately not been there to send. @return false: nothing has
  *  been copied. */
 bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound);
+
+/** It could not be read: the message is pulled. */
+void pull_instead(struct message_layer *layer, struct inbound *inbound, uint64_t now_ns);
 
 /** The message will not be pulled any more. */
 void pull_stop(struct message_layer *layer, struct inbound *inbound);

@@ -10,14 +10,6 @@ static bool wants(const struct operation *operation, const struct message_peer *
            ((operation->tag ^ tag) & ~operation->ignore) == 0;
 }
 
-void operation_matched(struct operation *operation)
-{
-    if (operation->peer != NULL) {
-        operation->peer->posted--;
-    }
-    operation->state = OPERATION_RECEIVING;
-}
-
 struct operation *match_posted(struct message_layer *layer, const struct message_peer *peer,
                                uint64_t tag)
 {

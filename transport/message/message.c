@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory, peers, credit and completions; see send.c, match.c and arrive.c for the rest. */
-#include "lane/copy.h"
+/* Memory, peers and completions. */
 #include "message/bundle.h"
 #include "message/internal.h"
-#include "message/one_sided.h"
 #include "message/pull.h"
 #include "message/remote.h"
 #include "message/reorder.h"
@@ -88,6 +86,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
     list_init(&layer->pulls);
     list_init(&layer->waiting_pulls);
     list_init(&layer->reads);
+    list_init(&layer->pulled);
     list_init(&layer->free_requests);
     list_init(&layer->requests);
     list_init(&layer->bundling);
@@ -155,159 +154,12 @@ bool message_admits(struct message_layer *layer, uint32_t peers)
     return layer->peers_admitted >= peers;
 }
 
-/** Reserves up to `wanted` chunks for a peer: its own first. @return how many. */
-static uint32_t reserve_chunks(struct message_layer *layer, struct message_peer *peer,
-                               uint32_t wanted)
-{
-    uint32_t own = peer->chunks < MESSAGE_PEER_CHUNKS ? MESSAGE_PEER_CHUNKS - peer->chunks : 0;
-    uint32_t shared = wanted > own ? wanted - own : 0;
-
-    if (shared > layer->chunks_shared) {
-        shared = layer->chunks_shared;
-        wanted = own + shared;
-    }
-    layer->chunks_shared -= shared;
-    peer->chunks += wanted;
-    return wanted;
-}
-
-void message_return_credit(struct message_layer *layer, struct message_peer *peer, uint32_t frames)
-{
-    uint32_t own = peer->chunks < MESSAGE_PEER_CHUNKS ? peer->chunks : MESSAGE_PEER_CHUNKS;
-    uint32_t shared = peer->chunks - own;
-
-    layer->chunks_shared += frames < shared ? frames : shared;
-    peer->chunks -= frames;
-}
-
-uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer)
-{
-    spare_stay_ahead(layer);
-    return reserve_chunks(layer, peer, FLOW_INITIAL_CREDIT_FRAMES);
-}
-
 void message_peer_ready(struct message_layer *layer, struct message_peer *peer, uint32_t granted,
                         uint32_t limit)
 {
     layer->ready_peers++;
     flow_start(&peer->flow, granted, limit);
     peer->ready = true;
-}
-
-/** How much credit a peer should have: what it can use, but no more than its share. */
-static uint32_t window_of(const struct message_layer *layer, const struct message_peer *peer)
-{
-    uint32_t share = LANE_RING_FRAMES / layer->ready_peers;
-
-    share = share > MESSAGE_PEER_CHUNKS ? share : MESSAGE_PEER_CHUNKS;
-    return peer->window_frames < share ? peer->window_frames : share;
-}
-
-/** How many more frames the pile has room for, beyond those that are there or have credit. */
-static uint32_t room_of(const struct message_peer *peer)
-{
-    return peer->pile_frames > peer->chunks ? peer->pile_frames - peer->chunks : 0;
-}
-
-/** @param least fewer than these are not worth it, if it is the pile that has no room for more */
-static void renew_credit(struct message_layer *layer, struct message_peer *peer, uint32_t least)
-{
-    uint32_t wanted = peer->flow.expected + window_of(layer, peer);
-
-    if (!sequence_before(peer->flow.granted, wanted)) {
-        return;
-    }
-    uint32_t more = wanted - peer->flow.granted;
-    uint32_t room = room_of(peer);
-    if (more > room) {
-        more = room >= least ? room : 0;
-    }
-    flow_grant(&peer->flow, peer->flow.granted + reserve_chunks(layer, peer, more));
-}
-
-void message_renew_credit(struct message_layer *layer, struct message_peer *peer)
-{
-    renew_credit(layer, peer, MESSAGE_PILE_STEP_FRAMES);
-}
-
-/** Does the application wait for something that this peer may have to send: for a message, or for
- *  the peer to take one? */
-static bool is_waited_for(const struct message_layer *layer, const struct message_peer *peer)
-{
-    if (peer->posted > 0 || peer->flow.starved || layer->sought) {
-        return true;
-    }
-    for (const struct list *link = layer->posted.next; link != &layer->posted; link = link->next) {
-        if (LIST_ENTRY(link, const struct operation, link)->peer == NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void message_starving(struct message_layer *layer, struct message_peer *peer)
-{
-    if (peer->flow.granted != peer->flow.expected) {
-        return;
-    }
-    bool stands = !peer->drained;
-    /* A pile that stays as it is may leave room for a few: each would have to be asked for. And
-     * whoever takes only what has come since waits for what is new, not its time. */
-    if (stands && room_of(peer) < MESSAGE_PILE_STEP_FRAMES &&
-        peer->pile_frames <= MESSAGE_CHUNKS + layer->chunks_added) {
-        peer->pile_frames *= 4;
-    }
-    peer->drained = false;
-    peer->has_starved = true;
-    peer->starved_at = peer->flow.expected;
-    spare_stay_ahead(layer);
-    renew_credit(layer, peer, 1);
-    if (stands && peer->flow.granted == peer->flow.expected && is_waited_for(layer, peer) &&
-        spare_add_chunks(layer)) {
-        renew_credit(layer, peer, 1);
-    }
-    layer->sought = false;
-}
-
-/** So many frames were accepted, and the chunks that were reserved for `unused` of them are free.
- */
-static void accepted(struct message_layer *layer, struct message_peer *peer, uint32_t frames,
-                     uint32_t unused)
-{
-    uint32_t more = FLOW_WINDOW_FRAMES - peer->window_frames;
-
-    message_return_credit(layer, peer, unused);
-    /* One more for each frame: the window doubles with each window that is used. */
-    peer->window_frames += frames < more ? frames : more;
-    message_renew_credit(layer, peer);
-}
-
-void message_frame_accepted(struct message_layer *layer, struct message_peer *peer, bool reserved)
-{
-    accepted(layer, peer, 1, layer->frame_kept || !reserved ? 0 : 1);
-}
-
-void message_frames_continued(struct message_layer *layer, struct message_peer *peer,
-                              uint32_t frames)
-{
-    accepted(layer, peer, frames, frames);
-}
-
-/* Not inlined: most frames have no owner, and their way is short without this. */
-__attribute__((noinline)) void message_disowned(struct message_layer *layer,
-                                                struct flow_frame *frame)
-{
-    struct operation *operation = frame->owner;
-
-    frame->owner = NULL;
-    while (operation != NULL) {
-        struct operation *next = operation->next_of_frame;
-        operation->next_of_frame = NULL;
-        if (--operation->frames_outstanding == 0 && operation->state == OPERATION_DRAINING) {
-            operation_done(layer, operation, operation->status);
-        }
-        operation = next;
-    }
 }
 
 void message_take_released(struct message_layer *layer, struct message_peer *peer)
@@ -426,112 +278,6 @@ bool message_peer_is_unused(const struct message_layer *layer, const struct mess
            !is_in(&layer->notices, peer);
 }
 
-struct operation *operation_take(struct list *free)
-{
-    if (list_is_empty(free)) {
-        return NULL;
-    }
-    struct operation *operation = LIST_ENTRY(free->next, struct operation, link);
-    list_remove(&operation->link);
-    return operation;
-}
-
-/** The next that was never used of those from `first` on; NULL: all were. Not inlined: seldom. */
-__attribute__((noinline)) static struct operation *
-take_unused(const struct message_layer *layer, struct operation *first, uint32_t *used)
-{
-    return *used < layer->operations_each ? &first[(*used)++] : NULL;
-}
-
-struct operation *operation_take_send(struct message_layer *layer)
-{
-    struct operation *operation = operation_take(&layer->free_sends);
-
-    return operation != NULL ? operation
-                             : take_unused(layer, layer->operations, &layer->sends_used);
-}
-
-__attribute__((noinline)) static struct operation *take_other_receive(struct message_layer *layer)
-{
-    struct operation *operation =
-        take_unused(layer, layer->operations + layer->operations_each, &layer->receives_used);
-
-    return operation != NULL ? operation : spare_take(layer);
-}
-
-struct operation *operation_take_receive(struct message_layer *layer)
-{
-    struct operation *operation = operation_take(&layer->free_receives);
-
-    return operation != NULL ? operation : take_other_receive(layer);
-}
-
-/** It is free. Inlined where each message passes. */
-static inline void give_back(struct message_layer *layer, struct operation *operation)
-{
-    operation->state = OPERATION_FREE;
-    operation->peer = NULL;
-    if (__builtin_expect(operation_is_spare(layer, operation), 0)) {
-        list_prepend(&layer->free_spares, &operation->link);
-        return;
-    }
-    if (operation->segment_bytes != 0 || operation->kind > BEOWIRE_RECEIVE) {
-        /* Late frames may still name it: it is the last to be used again. */
-        list_append(&layer->free_sends, &operation->link);
-        return;
-    }
-    list_prepend(operation->kind == BEOWIRE_SEND ? &layer->free_sends : &layer->free_receives,
-                 &operation->link);
-}
-
-void operation_give(struct message_layer *layer, struct operation *operation)
-{
-    give_back(layer, operation);
-}
-
-void operation_done(struct message_layer *layer, struct operation *operation, int status)
-{
-    list_remove(&operation->link);
-    if (__builtin_expect(operation->lent != 0, 0)) {
-        one_sided_take_back(layer, operation);
-    }
-    if (operation->state == OPERATION_POSTED) {
-        operation_matched(operation);
-    }
-    if (operation->is_silent) {
-        give_back(layer, operation);
-        return;
-    }
-    operation->state = OPERATION_DONE;
-    operation->status = status;
-    list_append(&layer->completed, &operation->link);
-}
-
-void operation_received(struct message_layer *layer, struct operation *operation)
-{
-    bool truncated = operation->bytes > operation->capacity;
-
-    layer->counters.received_messages++;
-    layer->counters.truncated_messages += truncated;
-    operation_done(layer, operation, truncated ? -EMSGSIZE : 0);
-}
-
-struct operation *operation_named(struct message_layer *layer, const struct message_peer *peer,
-                                  uint32_t name)
-{
-    uint32_t slot = name & 0xFFFFu;
-    struct operation *operation = NULL;
-
-    if ((slot & MESSAGE_NAME_SERVED) != 0 && (slot & ~MESSAGE_NAME_SERVED) < layer->served_used) {
-        operation = &layer->served_memory[slot & ~MESSAGE_NAME_SERVED];
-    } else if (slot < layer->sends_used) {
-        operation = &layer->operations[slot];
-    }
-    return operation != NULL && operation->peer == peer && message_name(layer, operation) == name
-               ? operation
-               : NULL;
-}
-
 bool message_complete(struct message_layer *layer, struct beowire_completion *completion)
 {
     if (list_is_empty(&layer->completed)) {
@@ -549,16 +295,6 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
         .bytes = operation->bytes,
         .immediate = operation->immediate,
     };
-    give_back(layer, operation);
+    operation_give(layer, operation);
     return true;
-}
-
-void operation_copy_in(const struct operation *operation, uint64_t offset, const uint8_t *data,
-                       uint64_t bytes)
-{
-    if (offset >= operation->capacity || bytes == 0) {
-        return;
-    }
-    uint64_t room = operation->capacity - offset;
-    copy_bytes(operation->target + offset, data, (size_t)(bytes < room ? bytes : room));
 }

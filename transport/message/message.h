@@ -250,6 +250,7 @@ struct message_layer {
     struct list pulls;         /**< active */
     struct list waiting_pulls; /**< inbound messages that wait for a free pull */
     struct list reads;         /**< inbound messages that are being read (one_sided.h) */
+    struct list pulled;        /**< inbound messages of which the pull has ended */
     bool pull_freed;           /**< one of the waiting may begin */
     bool pulls_changed;        /**< pull_ask() may have a request */
     uint64_t pulls_deadline_ns;
@@ -419,6 +420,9 @@ static inline bool message_reads(const struct message_layer *layer)
  *  @return the peer of the message, which must be serviced. */
 struct message_peer *message_read_ended(struct message_layer *layer, void *read, int status,
                                         uint64_t now_ns);
+
+/** Takes the messages that pulls have brought: after pull_ask() and pull_data(). */
+void message_take_pulled(struct message_layer *layer);
 
 /** Takes the oldest completion. @return false: there is none. */
 bool message_complete(struct message_layer *layer, struct beowire_completion *completion);

@@ -2,7 +2,6 @@
 #include "message/one_sided.h"
 
 #include "message/internal.h"
-#include "message/pull.h"
 
 uint64_t one_sided_offer(struct message_layer *layer, const struct message_peer *peer,
                          struct operation *operation)
@@ -18,12 +17,6 @@ uint64_t one_sided_offer(struct message_layer *layer, const struct message_peer 
     layer->counters.lent_messages += operation->lent != 0;
     layer->counters.lend_refused += operation->lent == 0;
     return operation->lent;
-}
-
-void one_sided_take_back(struct message_layer *layer, struct operation *operation)
-{
-    layer->one_sided->take_back(layer->read_context, operation->lent);
-    operation->lent = 0;
 }
 
 bool one_sided_begin(struct message_layer *layer, struct inbound *inbound)
@@ -54,46 +47,4 @@ void one_sided_stop(struct message_layer *layer, struct inbound *inbound)
         list_remove(&inbound->waiting);
         layer->one_sided->stop_read(layer->read_context, inbound);
     }
-}
-
-/** It could not be read. */
-static void pull_instead(struct message_layer *layer, struct inbound *inbound, uint64_t now_ns)
-{
-    layer->counters.one_sided_failed++;
-    inbound->address = 0;
-    pull_start(layer, inbound, 0, 0, now_ns);
-}
-
-struct message_peer *message_read_ended(struct message_layer *layer, void *read, int status,
-                                        uint64_t now_ns)
-{
-    struct inbound *inbound = read;
-
-    inbound->one_sided = false;
-    list_remove(&inbound->waiting);
-    if (status != 0) {
-        pull_instead(layer, inbound, now_ns);
-        return inbound->peer;
-    }
-    inbound->received = inbound->expected_bytes;
-    layer->counters.one_sided_messages++;
-    inbound_pulled(layer, inbound);
-    return inbound->peer;
-}
-
-uint64_t one_sided_overdue(struct message_layer *layer, uint64_t now_ns)
-{
-    uint64_t next_ns = UINT64_MAX;
-
-    for (struct list *link = layer->reads.next, *next = NULL; link != &layer->reads; link = next) {
-        struct inbound *inbound = LIST_ENTRY(link, struct inbound, waiting);
-        next = link->next;
-        if (now_ns >= inbound->one_sided_due_ns) {
-            one_sided_stop(layer, inbound);
-            pull_instead(layer, inbound, now_ns);
-        } else if (inbound->one_sided_due_ns < next_ns) {
-            next_ns = inbound->one_sided_due_ns;
-        }
-    }
-    return next_ns;
 }

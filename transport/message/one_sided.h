@@ -31,16 +31,16 @@ uint64_t one_sided_offer(struct message_layer *layer, const struct message_peer 
                          struct operation *operation);
 
 /** The operation is about to end: nobody reads its memory any more. */
-void one_sided_take_back(struct message_layer *layer, struct operation *operation);
+static inline void one_sided_take_back(struct message_layer *layer, struct operation *operation)
+{
+    layer->one_sided->take_back(layer->read_context, operation->lent);
+    operation->lent = 0;
+}
 
 /** Begins to read a message that has its place. @return false: it has to be pulled. */
 bool one_sided_begin(struct message_layer *layer, struct inbound *inbound);
 
 /** The message is not wanted any more, or its memory is needed: if it is being read, that stops. */
 void one_sided_stop(struct message_layer *layer, struct inbound *inbound);
-
-/** Gives up reads that take too long: their messages are pulled. @return when that is due next;
- *  UINT64_MAX: never. */
-uint64_t one_sided_overdue(struct message_layer *layer, uint64_t now_ns);
 
 #endif /* BEOWIRE_MESSAGE_ONE_SIDED_H */

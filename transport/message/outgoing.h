@@ -149,6 +149,9 @@ bool outgoing_push_copied(struct message_layer *layer, struct message_peer *peer
                           uint32_t immediate, const void *data, uint32_t bytes,
                           struct operation *confirmed);
 
+/** Everything of the send is pushed: it ends when it waits for no frame any more. */
+void outgoing_all_pushed(struct message_layer *layer, struct operation *operation);
+
 /** Pushes the next frame of a send that is in the peer's queue and not announced; after the last it
  *  is there no more. @return false: no frame is free. */
 bool outgoing_push_part(struct message_layer *layer, struct message_peer *peer,

@@ -35,7 +35,9 @@ void pull_block_done(struct message_layer *layer, struct pull *pull, struct pull
     layer->pulls_changed = true;
     if (pull->blocks_done == pull->blocks) {
         pull_note_presence(pull);
-        inbound_pulled(layer, pull->inbound);
+        struct inbound *inbound = pull->inbound;
+        pull_stop(layer, inbound);
+        list_append(&layer->pulled, &inbound->waiting);
     }
 }
 

@@ -162,6 +162,32 @@ static uint64_t deadline_of(const struct pull *pull)
     return deadline_ns;
 }
 
+void pull_instead(struct message_layer *layer, struct inbound *inbound, uint64_t now_ns)
+{
+    layer->counters.one_sided_failed++;
+    inbound->address = 0;
+    pull_start(layer, inbound, 0, 0, now_ns);
+}
+
+/** Gives up reads that take too long: their messages are pulled. @return when that is due next;
+ *  UINT64_MAX: never. */
+static uint64_t reads_overdue(struct message_layer *layer, uint64_t now_ns)
+{
+    uint64_t next_ns = UINT64_MAX;
+
+    for (struct list *link = layer->reads.next, *next = NULL; link != &layer->reads; link = next) {
+        struct inbound *inbound = LIST_ENTRY(link, struct inbound, waiting);
+        next = link->next;
+        if (now_ns >= inbound->one_sided_due_ns) {
+            one_sided_stop(layer, inbound);
+            pull_instead(layer, inbound, now_ns);
+        } else if (inbound->one_sided_due_ns < next_ns) {
+            next_ns = inbound->one_sided_due_ns;
+        }
+    }
+    return next_ns;
+}
+
 bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask)
 {
     uint32_t closed = 0;
@@ -173,7 +199,7 @@ bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask
         pull_begin_waiting(layer, now_ns);
     }
     read_due(layer, now_ns);
-    uint64_t overdue_ns = one_sided_overdue(layer, now_ns);
+    uint64_t overdue_ns = reads_overdue(layer, now_ns);
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
         struct pull *pull = LIST_ENTRY(link, struct pull, link);
         if (ask_again(layer, pull, now_ns, ask) || ask_next(layer, pull, now_ns, &closed, ask)) {

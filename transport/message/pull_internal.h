@@ -46,7 +46,12 @@ static inline void pull_mark_asked(struct message_layer *layer, struct pull *pul
 uint64_t pull_read_due(const struct pull *pull);
 
 /** The pull ends: if its sender sent all of it in time, it is there again. */
-void pull_note_presence(const struct pull *pull);
+static inline void pull_note_presence(const struct pull *pull)
+{
+    if (!pull->sender_absent) {
+        pull->peer->absences = 0;
+    }
+}
 
 /** Reads a block that is due. The pull may have ended by that. */
 void pull_read(struct message_layer *layer, struct pull *pull);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/pull_path.h"
 
+#include "message/internal.h"
+
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /** How long a silent path is left alone if there is another one. One over which nothing has ever
@@ -264,4 +266,24 @@ unsigned pull_path_choose(const struct message_layer *layer, const struct messag
         }
     }
     return best;
+}
+
+/** Does our lane lead to that rail of the peer? */
+static bool leads_to(const struct message_lane *lane, const struct message_peer *peer, uint8_t rail)
+{
+    uint8_t own = lane->rail;
+
+    return lane->of_host ? rail == 0 : (own ^ (peer->crossing >> 2 * own & 3)) == rail;
+}
+
+uint8_t lane_of(const struct message_layer *layer, const struct message_peer *peer, uint8_t kind,
+                uint8_t rail)
+{
+    uint8_t lane = 0;
+
+    while (lane < LANES_MAX && (kind == 0 || layer->lanes[lane].kind != kind ||
+                                !leads_to(&layer->lanes[lane], peer, rail))) {
+        lane++;
+    }
+    return lane;
 }

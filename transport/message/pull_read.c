@@ -24,13 +24,6 @@ static void note_absence(struct pull *pull)
     }
 }
 
-void pull_note_presence(const struct pull *pull)
-{
-    if (!pull->sender_absent) {
-        pull->peer->absences = 0;
-    }
-}
-
 bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound)
 {
     struct message_peer *peer = inbound->peer;

@@ -10,8 +10,8 @@
  *
  * PULL, DONE and the like name an operation by 15 bits of its slot, and spare ones have no slot. A
  * send needs such a name only when it is announced: then it changes places with one that has a slot
- * and is free, or has not begun (spare_name()). Receives, and what is sent without asking, need
- * none.
+ * and is free, or has not begun (operation_name_spare()). Receives, and what is sent without
+ * asking, need none.
  *
  * An application may also leave more messages unreceived than there is room for, and wait for one
  * that is behind these: then it has to be let in. There is twice as much room each time.
@@ -72,10 +72,6 @@ struct inbound *spare_inbound(const struct message_layer *layer);
 /** Takes a spare operation, for a send or a receive. @return NULL: the layer does not grow, or
  * there is no memory. */
 struct operation *spare_take(struct message_layer *layer);
-
-/** Gives the queued send, which is a spare one and has not begun, an operation with a name.
- *  @return that; NULL: all that have one have begun; it has to wait until one of them ends. */
-struct operation *spare_name(struct message_layer *layer, struct operation *spare);
 
 /** Frees all of them. */
 void spare_close(struct message_layer *layer);

@@ -84,7 +84,7 @@ struct inbound {
                             in `notices`: a put that the application is to be told of */
     struct list of_peer; /**< in the peer's `inbound`, until complete */
     struct list done;    /**< in the peer's `dones` while an answer is to be sent */
-    struct list waiting; /**< in the layer's `waiting_pulls`, or `reads` */
+    struct list waiting; /**< in the layer's `waiting_pulls`, `reads` or `pulled` */
     struct pull *pull;   /**< announced and being pulled */
     struct message_peer *peer;
     struct operation *operation; /**< the receive that matched it, our get, or NULL */

@@ -155,10 +155,21 @@ static inline enum pull_verdict arrive_data(struct fixture *fixture, unsigned fr
     assert_int_equal(offset % SEGMENT, 0);
     frame_data_set_segment(&head, (uint32_t)(offset / SEGMENT));
 
-    return pull_data(
+    enum pull_verdict verdict = pull_data(
         &fixture->layer, &fixture->peers[from],
         &(struct frame){.type = FRAME_DATA, .data = &head, .payload = data, .payload_bytes = bytes},
         lane, now_ns);
+    message_take_pulled(&fixture->layer);
+    return verdict;
+}
+
+/** As pull_ask(), and the messages that it has ended are taken. */
+static inline bool ask_next(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask)
+{
+    bool any = pull_ask(layer, now_ns, ask);
+
+    message_take_pulled(layer);
+    return any;
 }
 
 /** The next PULL that the layer wants to send; the test ends if there is none. */
@@ -166,7 +177,7 @@ static inline struct pull_ask asked(struct fixture *fixture, uint64_t now_ns)
 {
     struct pull_ask ask = {0};
 
-    assert_true(pull_ask(&fixture->layer, now_ns, &ask));
+    assert_true(ask_next(&fixture->layer, now_ns, &ask));
     return ask;
 }
 
@@ -174,7 +185,7 @@ static inline bool nothing_asked(struct fixture *fixture, uint64_t now_ns)
 {
     struct pull_ask ask;
 
-    return !pull_ask(&fixture->layer, now_ns, &ask);
+    return !ask_next(&fixture->layer, now_ns, &ask);
 }
 
 /** The frames pushed towards a peer and not yet acknowledged. */

@@ -111,7 +111,7 @@ static void check_pulled(struct transfer *transfer)
     struct pull_ask ask;
     uint64_t now_ns = START_NS + 10;
 
-    while (pull_ask(&transfer->fixture->layer, now_ns, &ask)) {
+    while (ask_next(&transfer->fixture->layer, now_ns, &ask)) {
         bring_all(transfer, &ask, 0, ++now_ns);
     }
     check_complete(transfer);
@@ -197,7 +197,7 @@ LENT_TEST(message_read_ended__in_vain)
 }
 
 /** The card never says how it ended. */
-LENT_TEST(one_sided_overdue__is_pulled)
+LENT_TEST(pull_ask__what_is_read_too_slowly_is_pulled)
 {
     struct transfer transfer = begin_lent(fixture, BYTES, BYTES);
     uint64_t due_ns = START_NS + ONE_SIDED_PATIENCE_NS + BYTES * ONE_SIDED_NS_PER_BYTE;
@@ -209,7 +209,7 @@ LENT_TEST(one_sided_overdue__is_pulled)
     struct pull_ask ask = asked(fixture, due_ns);
     assert_int_equal(lane.stopped, 1);
     bring_all(&transfer, &ask, 0, due_ns + 1);
-    while (pull_ask(&fixture->layer, due_ns + 1, &ask)) {
+    while (ask_next(&fixture->layer, due_ns + 1, &ask)) {
         bring_all(&transfer, &ask, 0, due_ns + 1);
     }
     check_complete(&transfer);

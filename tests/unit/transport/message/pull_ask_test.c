@@ -15,7 +15,7 @@ FIXTURE_TEST(pull_ask__covers_every_length_and_buffer)
         struct transfer transfer = begin(fixture, 0, (uint32_t)i, bytes, capacity);
         uint64_t asked_bytes = 0;
         struct pull_ask ask;
-        while (pull_ask(&fixture->layer, ++now_ns, &ask)) {
+        while (ask_next(&fixture->layer, ++now_ns, &ask)) {
             assert_ptr_equal(ask.peer, &fixture->peers[0]);
             assert_int_equal(ask.message, i);
             assert_int_equal(ask.offset, asked_bytes);
@@ -140,7 +140,7 @@ FIXTURE_TEST(pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever)
         check_complete(&shorts[rounds]);
         end(&shorts[rounds]);
         shorts[rounds] = begin(fixture, 0, 200 + rounds, SHORT_BYTES, SHORT_BYTES);
-        while (pull_ask(layer, START_NS, &ask)) {
+        while (ask_next(layer, START_NS, &ask)) {
             come = come || ask.message == 100;
             asked_for[rounds] = ask.message >= 200;
         }
@@ -174,7 +174,7 @@ FIXTURE_TEST(pull_ask__a_dead_peer_costs_little)
         transfers[i] = begin(fixture, 0, i + 1, 10 * BLOCK, 10 * BLOCK);
     }
     while (now_ns < START_NS + UINT64_C(30000000000)) {
-        while (pull_ask(&fixture->layer, now_ns, &ask)) {
+        while (ask_next(&fixture->layer, now_ns, &ask)) {
             asks++;
         }
         check_balance(fixture);
@@ -198,7 +198,7 @@ FIXTURE_TEST(pull_ask__goes_on_at_once_when_a_peer_is_back)
     uint64_t now_ns = START_NS;
 
     for (unsigned i = 0; i < 20; i++) {
-        while (pull_ask(&fixture->layer, now_ns, &ask)) {
+        while (ask_next(&fixture->layer, now_ns, &ask)) {
             /* nothing comes */
         }
         now_ns = pull_deadline(&fixture->layer);

@@ -117,7 +117,7 @@ FIXTURE_TEST(pull_data__in_any_order_with_losses)
             struct pull_ask ask;
             assert_true(++steps < 1000000);
             now_ns += random_below(&random, 20000);
-            while (pull_ask(&fixture->layer, now_ns, &ask)) {
+            while (ask_next(&fixture->layer, now_ns, &ask)) {
                 for (unsigned i = 0; i < 64; i++) {
                     if ((ask.wanted >> i & 1) != 0 && !random_chance(&random, lost_ppm)) {
                         assert_true(first + ways < 200000);

@@ -54,7 +54,7 @@ static unsigned ask_all(struct fixture *fixture, uint64_t now_ns, struct pull_as
 {
     unsigned count = 0;
 
-    while (count < PULL_BLOCKS && pull_ask(&fixture->layer, now_ns, &asks[count])) {
+    while (count < PULL_BLOCKS && ask_next(&fixture->layer, now_ns, &asks[count])) {
         count++;
     }
     return count;
@@ -163,7 +163,7 @@ FIXTURE_TEST(pull_read__all_of_a_silent_sender)
     for (unsigned i = 1; i <= 21; i++) {
         struct pull_ask ask;
         /* A block in each turn, so that something else can have its own; others are asked for. */
-        assert_int_equal(pull_ask(&fixture->layer, due_ns, &ask), i <= 21 - PULL_BLOCKS);
+        assert_int_equal(ask_next(&fixture->layer, due_ns, &ask), i <= 21 - PULL_BLOCKS);
         assert_int_equal(memory.calls, i);
         assert_int_equal(memory.bytes, i < 21 ? BLOCK : 5);
         check_balance(fixture);

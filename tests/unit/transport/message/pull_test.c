@@ -121,7 +121,7 @@ FIXTURE_TEST(pull_stop__in_the_middle)
     for (unsigned blocks = 0; blocks < 6; blocks++) {
         struct transfer transfer = begin(fixture, 1, 7 + blocks, 5 * BLOCK, 5 * BLOCK);
         struct pull_ask ask;
-        for (unsigned i = 0; i < blocks && pull_ask(&fixture->layer, START_NS, &ask); i++) {
+        for (unsigned i = 0; i < blocks && ask_next(&fixture->layer, START_NS, &ask); i++) {
             bring_all(&transfer, &ask, i == 4 ? 1 : UINT64_C(0xFF) << i, START_NS);
         }
         check_balance(fixture);
@@ -165,7 +165,7 @@ FIXTURE_TEST(pull_start__lies_about_unasked_bytes)
         check_balance(fixture);
         assert_true(fixture->layer.lanes[0].outstanding_bytes <= PULL_BLOCKS * BLOCK);
         while (nothing_completed(fixture)) {
-            while (pull_ask(&fixture->layer, now_ns, &ask)) {
+            while (ask_next(&fixture->layer, now_ns, &ask)) {
                 bring_all(&transfer, &ask, 0, now_ns);
             }
             message_pump(&fixture->layer, &fixture->peers[0]);

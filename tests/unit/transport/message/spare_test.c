@@ -66,7 +66,7 @@ FIXTURE_TEST(message_send__more_long_ones_than_have_names)
 }
 
 /** All names are those of sends to a peer that takes none: another need not wait for them. */
-FIXTURE_TEST(spare_name__changes_places_with_one_that_waits)
+FIXTURE_TEST(operation_name_spare__changes_places_with_one_that_waits)
 {
     uint8_t *data = pattern(LONG_BYTES);
 
