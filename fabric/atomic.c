@@ -4,7 +4,7 @@
 
 #include "complete.h"
 #include "endpoint.h"
-#include "message/atomic.h"
+#include "remote/atomic.h"
 #include "remote.h"
 
 #include <stdlib.h>

@@ -9,7 +9,8 @@
   comment says "for the files of FOLDER/") are for nobody else, unless the table names them.
 - A folder that the table calls pure includes no header of the system that has a clock, threads,
   files or sockets.
-- The files of a folder in ORDERED can be put in an order in which each calls only those before it.
+- The files of the folders in a line of ORDERED can be put in an order in which each calls only
+  those before it.
 - The folders of the evaluator are in the same order in ARCHITECTURE.md and in the contract of
   import-linter (pyproject.toml), which checks it.
 - Of a structure whose comment says which fields others may `set` and `read`, they use no others.
@@ -21,10 +22,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: Folders of which no two files need each other.
+#: Folders of which no two files need each other. Those in one line are one house: what is for the
+#: files of one of them is for those of all.
 ORDERED = (
-    *("transport/core", "transport/endpoint", "transport/flow", "transport/frame"),
-    "transport/route",
+    ("transport/core",),
+    ("transport/endpoint",),
+    ("transport/flow",),
+    ("transport/frame",),
+    ("transport/message", "transport/pull", "transport/remote"),
+    ("transport/route",),
 )
 
 #: What no code has to be told of to use it: whoever is pure may include it.
@@ -128,15 +134,21 @@ def is_private(root: Path, header: str) -> bool:
     return f"or the files of {folder}/" in re.sub(r"\s*\n \*\s*", " ", head)
 
 
+def house(folder: str) -> tuple[str, ...]:
+    """The folders that are of one house with this one, itself among them."""
+    return next((folders for folders in ORDERED if folder in folders), (folder,))
+
+
 def may_include(root: Path, layer: Layer, target: str, table: dict[str, Layer]) -> bool:
     """Whether what belongs to `layer` may include this file."""
     other = layer_of(target, table)
     if other is None or other.path == layer.path:
         return True
     names = {other.path, other.path.removeprefix("transport/"), Path(target).name}
+    shared = other.path in house(layer.path) or not is_private(root, target)
     for name in names & layer.known.keys():
         only = layer.known[name]
-        if Path(target).name in only if only else not is_private(root, target):
+        if Path(target).name in only if only else shared:
             return True
     return False
 
@@ -192,9 +204,12 @@ def functions(code: str) -> set[str]:
 
 def check_order(root: Path) -> Iterator[str]:
     """Files of an ordered folder that call one another."""
-    for folder in ORDERED:
+    for folders in ORDERED:
         code = {
-            path.name: code_of(path.read_text(encoding="utf-8"))
+            path.name if len(folders) == 1 else f"{path.parent.name}/{path.name}": code_of(
+                path.read_text(encoding="utf-8")
+            )
+            for folder in folders
             for path in sorted((root / folder).glob("*.c"))
         }
         defined = {name: functions(text) for name, text in code.items()}
@@ -204,7 +219,8 @@ def check_order(root: Path) -> Iterator[str]:
             for name in code
         }
         if found := cycle(needs):
-            yield f"{folder}: these need one another: {' -> '.join([*found, found[0]])}"
+            way = " -> ".join([*found, found[0]])
+            yield f"{', '.join(folders)}: these need one another: {way}"
 
 
 def check_python(root: Path) -> Iterator[str]:
@@ -305,7 +321,7 @@ def check_faces(root: Path) -> Iterator[str]:
     for face in faces(root):
         reached = owners(face, known)
         for name, code in sources.items():
-            if name.startswith(f"{face.folder}/") or name in INSIDERS:
+            if name.startswith(tuple(f"{one}/" for one in house(face.folder))) or name in INSIDERS:
                 continue
             for line, used, written in uses(code, face, reached):
                 if used not in face.written | face.read:

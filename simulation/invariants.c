@@ -2,7 +2,7 @@
 /* What holds in every node at any time, whatever the wire does: cluster_check(). */
 #include "cluster.h"
 
-#include "message/pull_path.h"
+#include "pull/pull_path.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public calls for remote memory, at a node. */
-#include "message/remote.h"
+#include "remote/remote.h"
 
 #include "cluster.h"
 

@@ -3,7 +3,7 @@
  * the seed. */
 #include "remote_work.h"
 
-#include "message/region.h"
+#include "remote/region.h"
 
 #include <stdlib.h>
 

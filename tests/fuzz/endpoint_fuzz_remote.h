@@ -7,7 +7,7 @@
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_REMOTE_H
 
 #include "endpoint_fuzz_say.h"
-#include "message/remote.h"
+#include "remote/remote.h"
 
 #define MEMORY_KEY 5
 #define CONSTANT_KEY 6

@@ -4,7 +4,7 @@
  * reorder: each is carried out exactly once, on the bytes that it names and no others, or ends with
  * an error that says why. BEOWIRE_SEED=n runs that one seed, BEOWIRE_SEEDS=n so many.
  */
-#include "message/remote.h"
+#include "remote/remote.h"
 #include "simulation/cluster.h"
 #include "unit/test.h"
 

@@ -2,7 +2,7 @@
 /* The data of long messages: chooses its lanes, sends and receives its frames. */
 #include "core/control.h"
 #include "core/core_internal.h"
-#include "message/pull.h"
+#include "pull/pull.h"
 
 #include <errno.h>
 

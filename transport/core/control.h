@@ -7,7 +7,7 @@
 #define BEOWIRE_CORE_CONTROL_H
 
 #include "core/core.h"
-#include "message/pull.h"
+#include "pull/pull.h"
 
 /** Asks for a connection over the lane with index `by`, of frames that a way of this MTU carries.
  *  CONNECT is as long on the wire as the longest of them, whatever their lane: it arrives only

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long messages that a lane reads from peers' memory (message/one_sided.h): by which lane, and of
+ * Long messages that a lane reads from peers' memory (pull/one_sided.h): by which lane, and of
  * whom. The first lane that can; endpoints have one at most, so both ends mean the same.
  */
 #include "core/core_internal.h"

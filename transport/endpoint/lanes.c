@@ -21,7 +21,7 @@
 static const struct {
     const char *name;
     enum lane_kind kind;
-    enum lane_of of;
+    enum pull_lane_of of;
     const struct lane_type *type;
 } kinds[] = {
 #define KIND(capitals, name, number, of) {#name, LANE_##capitals, (of), &name##_lane_type},

@@ -2,7 +2,7 @@
 /* Progress: by the application's calls, while it waits, and by the keeper. */
 #include "endpoint/endpoint.h"
 
-#include "message/pull.h"
+#include "pull/pull.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public interface to remote memory. */
-#include "message/remote.h"
+#include "remote/remote.h"
 
 #include "endpoint/endpoint.h"
-#include "message/atomic.h"
+#include "remote/atomic.h"
 
 #include <errno.h>
 

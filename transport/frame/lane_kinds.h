@@ -13,14 +13,14 @@
 #include "frame/address_layout.h"
 
 /** How many lanes of a kind an endpoint has at most. */
-enum lane_of {
+enum pull_lane_of {
     LANE_OF_HOST = 1,             /**< one, whatever interfaces there are */
     LANE_OF_RAIL = ADDRESS_RAILS, /**< one for each interface */
 };
 
 /** A row for each kind of lane that an endpoint opens: its name in capitals; as users write it, and
  *  as its struct lane_type begins (lane_type.h); its number on the wire, which never changes; how
- *  many there are, enum lane_of.
+ *  many there are, enum pull_lane_of.
  *
  *  The quickest is first: short messages go the first way that reaches a peer. They are opened in
  *  this order, too. When a process ends, Linux closes last what was opened first, and waits for

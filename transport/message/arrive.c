@@ -2,7 +2,8 @@
 /* Sequenced frames, in order: what they do to messages. */
 #include "message/bundle.h"
 #include "message/internal.h"
-#include "message/remote.h"
+#include "pull/pull.h"
+#include "remote/remote.h"
 
 #include <errno.h>
 
@@ -75,7 +76,7 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     inbound->address = from_le64(announce->address);
     list_append(&peer->inbound, &inbound->of_peer);
     if (operation != NULL) {
-        uint8_t lane = lane_of(layer, peer, announce->lane_kind, announce->lane_rail);
+        uint8_t lane = pull_lane_of(layer, peer, announce->lane_kind, announce->lane_rail);
         inbound_attach(layer, inbound, operation, lane < LANES_MAX ? unasked : 0, lane);
     } else {
         inbound_keep(layer, inbound, NULL, 0); /* counts against the sender's credit */

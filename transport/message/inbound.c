@@ -2,9 +2,9 @@
 /* Messages on their way in: their chunks, and the receive that takes them. */
 #include "lane/copy.h"
 #include "message/internal.h"
-#include "message/one_sided.h"
-#include "message/pull.h"
 #include "message/spare.h"
+#include "pull/one_sided.h"
+#include "pull/pull.h"
 
 #include <assert.h>
 #include <string.h>

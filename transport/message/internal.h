@@ -126,10 +126,6 @@ static inline uint8_t *inbound_target(const struct inbound *inbound)
  *  that no more is remembered than there are receives. */
 void inbound_pulled(struct message_layer *layer, struct inbound *inbound);
 
-/** Our lane that leads to the peer's of this kind and rail; LANES_MAX: there is none. */
-uint8_t lane_of(const struct message_layer *layer, const struct message_peer *peer, uint8_t kind,
-                uint8_t rail);
-
 /** Part of the names of gets that peers pull; other slots are below it. */
 #define MESSAGE_NAME_SERVED 0x8000u
 
@@ -199,71 +195,5 @@ int bundle_arrive(struct message_layer *layer, struct message_peer *peer,
 
 /** Drops everything that was kept for a peer. */
 void reorder_drop(struct message_layer *layer, struct message_peer *peer);
-
-/* ---- long messages: pull.c, pull_read.c at the receiver, serve.c at the sender (pull.h) ------ */
-
-/** The message has its receive: `inbound->operation`. Begins to pull it, now or when there is
- *  room. `unasked`: so many bytes, whole blocks or all, are on their way, over our lane `lane`. */
-void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
-                uint8_t lane, uint64_t now_ns);
-
-/** Copies all that is wanted of a message from its sender's memory at once, if that is on our host,
- *  and it is not much, or the sender has lately not been there to send. @return false: nothing has
- *  been copied. */
-bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound);
-
-/** It could not be read: the message is pulled. */
-void pull_instead(struct message_layer *layer, struct inbound *inbound, uint64_t now_ns);
-
-/** The message will not be pulled any more. */
-void pull_stop(struct message_layer *layer, struct inbound *inbound);
-
-/** The lane on which so many bytes from a peer, or to it, would arrive first; LANES_MAX: none. */
-uint8_t pull_best_lane(const struct message_layer *layer, const struct message_peer *peer,
-                       uint64_t bytes);
-
-/** Notes that segments of an announced send shall leave over our lane `lane`.
- *  @return 0; -EPROTO: no such segments; -ENOENT: no such message (any more): drop it. */
-int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t message,
-              uint64_t offset, uint64_t wanted, uint8_t lane);
-
-/** The peer has failed: nothing is sent to it any more. */
-void serve_forget(struct message_layer *layer, const struct message_peer *peer);
-
-/* ---- remote memory: remote.c, who asks, remote_serve.c, whose memory it is (remote.h) -------- */
-
-/** Pushes the next frame of the first operation in the peer's queue. @return false: no frame is
- *  free. */
-bool remote_push(struct message_layer *layer, struct message_peer *peer,
-                 struct operation *operation);
-
-/** Handles RESULT, REPLY or GRANT. @return 0, or -EPROTO. */
-int remote_answer(struct message_layer *layer, struct message_peer *peer,
-                  const struct frame *frame);
-
-/** DONE has come for an offered put, or for a get that was granted. */
-void remote_done(struct message_layer *layer, struct operation *operation, uint32_t status);
-
-/** Handles PUT, OFFER, GET or ATOMIC. @return 0, or -EPROTO: it breaks a rule, or it is one guess
- *  at a key too many. */
-int remote_request(struct message_layer *layer, struct message_peer *peer,
-                   const struct frame *frame);
-
-/** Pushes (a part of) the answer to the first request that is to be answered. @return false: no
- *  frame is free, or it has to wait. */
-bool remote_push_answer(struct message_layer *layer, struct message_peer *peer,
-                        struct inbound *inbound);
-
-/** The request has been answered. */
-void remote_answered(struct message_layer *layer, struct inbound *inbound);
-
-/** The get has ended: the peer pulls it no more. */
-void remote_served(struct message_layer *layer, struct operation *served);
-
-/** Takes the oldest put that the application is to be told of. @return false: none. */
-bool remote_take_notice(struct message_layer *layer, struct beowire_completion *completion);
-
-/** The peer has failed: what it asked for is forgotten; what it has put is told of. */
-void remote_forget(struct message_layer *layer, struct message_peer *peer);
 
 #endif /* BEOWIRE_MESSAGE_INTERNAL_H */

@@ -2,10 +2,10 @@
 /* Memory, peers and completions. */
 #include "message/bundle.h"
 #include "message/internal.h"
-#include "message/pull.h"
-#include "message/remote.h"
 #include "message/reorder.h"
 #include "message/spare.h"
+#include "pull/pull.h"
+#include "remote/remote.h"
 
 #include <errno.h>
 #include <stdlib.h>

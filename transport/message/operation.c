@@ -2,8 +2,8 @@
 /* Operations: where they come from, and how they end. */
 #include "lane/copy.h"
 #include "message/internal.h"
-#include "message/one_sided.h"
 #include "message/spare.h"
+#include "pull/one_sided.h"
 
 #include <errno.h>
 

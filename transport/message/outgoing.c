@@ -3,8 +3,8 @@
 
 #include "message/internal.h"
 #include "message/lent.h"
-#include "message/pull.h"
 #include "message/spare.h"
+#include "pull/pull.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /* Messages on their way out: how they become frames. */
 #include "message/bundle.h"
 #include "message/internal.h"
-#include "message/one_sided.h"
 #include "message/outgoing.h"
-#include "message/remote.h"
+#include "pull/one_sided.h"
+#include "remote/remote.h"
 
 #include <errno.h>
 #include <string.h>

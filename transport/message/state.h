@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * state.h - what messages on their way are, for the files of message/: operations, what has come in
- * and is not complete, what is being pulled. Nobody else has to do with these.
+ * state.h - what messages on their way are, for the files of message/, pull/ and remote/:
+ * operations, what has come in and is not complete, what is being pulled. Nobody else has to do
+ * with these.
  */
 #ifndef BEOWIRE_MESSAGE_STATE_H
 #define BEOWIRE_MESSAGE_STATE_H
@@ -20,7 +21,7 @@ enum operation_state {
 };
 
 /** A send, a receive, or one on remote memory, from its posting until its completion is taken. A
- *  get of a peer that it pulls is one here, too (remote.h). */
+ *  get of a peer that it pulls is one here, too (remote/remote.h). */
 struct operation {
     struct list link; /**< in whichever list its state names */
     enum operation_state state;
@@ -42,7 +43,7 @@ struct operation {
         uint8_t *target;       /**< whatever gets data */
     };
     uint64_t address;       /**< remote memory: where in it */
-    uint64_t lent;          /**< announced: what the peer may read it by, or 0 (one_sided.h) */
+    uint64_t lent;          /**< announced: what the peer may read it by, or 0 (pull/one_sided.h) */
     const uint8_t *operand; /**< atomic */
     const uint8_t *compare; /**< atomic */
     uint32_t count;         /**< atomic: elements */
@@ -114,7 +115,7 @@ struct inbound {
     bool notify;               /**< the application is to be told */
 };
 
-/** A block of a message that is being pulled; see pull.h. */
+/** A block of a message that is being pulled; see pull/pull.h. */
 struct pull_block {
     uint64_t asked_ns;
     uint64_t missing;         /**< bit i: segment i of the block has not come */
@@ -143,7 +144,7 @@ struct pull {
     uint32_t blocks;
     uint32_t next_block; /**< first that has never been asked for */
     uint32_t blocks_done;
-    bool readable;      /**< its blocks may be read from the sender's memory (pull_read.c) */
+    bool readable;      /**< its blocks may be read from the sender's memory (pull/pull_read.c) */
     bool sender_absent; /**< some had to be: nothing came for too long */
     uint64_t begun_ns;  /**< readable: since then the sender may send */
     struct pull_block block[PULL_BLOCKS]; /**< block i is at i % PULL_BLOCKS */

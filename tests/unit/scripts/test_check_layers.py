@@ -139,6 +139,25 @@ def test_files_that_call_one_another(tree: Path) -> None:
     ]
 
 
+def test_folders_of_one_house(tree: Path) -> None:
+    """They know what is private of one another, but their files do not call in a circle."""
+    row = "| `transport/pull/` | long messages. Pure | `message` |\n"
+    write(tree / "ARCHITECTURE.md", TABLE.replace("| `fabric/`", row + "| `fabric/`"))
+    write(
+        tree / "transport/pull/pull.c",
+        '#include "message/internal.h"\n'
+        "int pull(struct message_peer *peer)\n{\n    return peer->queue;\n}\n",
+    )
+    assert check_layers.check(tree) == []
+    write(tree / "transport/message/arrive.c", "int arrive(void)\n{\n    return pull(0);\n}\n")
+    with (tree / "transport/pull/pull.c").open("a") as stream:
+        stream.write("int pull_end(void)\n{\n    return arrive();\n}\n")
+    assert check_layers.check(tree) == [
+        "transport/message, transport/pull, transport/remote: these need one another: "
+        "message/arrive.c -> pull/pull.c -> message/arrive.c"
+    ]
+
+
 def test_files_that_hand_one_another_over(tree: Path) -> None:
     """A function that is passed on is needed like one that is called."""
     write(

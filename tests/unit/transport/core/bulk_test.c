@@ -2,8 +2,8 @@
 #include "stranger.h"
 
 #include "core/core_internal.h"
-#include "message/pull.h"
 #include "message/state.h"
+#include "pull/pull.h"
 
 #define SEGMENT ((size_t)1500 - 16)
 #define LONG_BYTES ((size_t)200000)

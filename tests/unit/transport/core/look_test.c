@@ -4,7 +4,7 @@
 
 #include "stranger.h"
 
-#include "message/pull_path.h"
+#include "pull/pull_path.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #define BEOWIRE_TESTS_MESSAGE_FIXTURE_H
 
 #include "message/internal.h"
-#include "message/pull.h"
-#include "message/pull_path.h"
+#include "pull/pull.h"
+#include "pull/pull_path.h"
 #include "unit/test.h"
 
 #include <errno.h>

@@ -4,11 +4,11 @@
  * (what is asked for, and when again), pull_data.c (what comes) and pull_read.c (what is read from
  * the sender's memory, if it is on our host).
  */
-#ifndef BEOWIRE_MESSAGE_PULL_INTERNAL_H
-#define BEOWIRE_MESSAGE_PULL_INTERNAL_H
+#ifndef BEOWIRE_PULL_PULL_INTERNAL_H
+#define BEOWIRE_PULL_PULL_INTERNAL_H
 
-#include "message/pull.h"
-#include "message/pull_path.h"
+#include "pull/pull.h"
+#include "pull/pull_path.h"
 
 static inline uint64_t pull_block_bytes(const struct pull *pull)
 {
@@ -67,4 +67,4 @@ void pull_begin_waiting(struct message_layer *layer, uint64_t now_ns);
 void pull_ask_all_again(struct message_layer *layer, const struct message_peer *peer,
                         uint32_t lanes, const struct pull_block *but);
 
-#endif /* BEOWIRE_MESSAGE_PULL_INTERNAL_H */
+#endif /* BEOWIRE_PULL_PULL_INTERNAL_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote.h - a peer's memory: put, get, atomic operations. remote.c is the initiator, which asks;
- * remote_serve.c the target, which has the memory (region.h).
+ * remote.h - a peer's memory: put, get, atomic operations. remote_post.c and remote.c are the
+ * initiator, which asks; remote_serve.c the target, which has the memory (region.h).
  *
  *      initiator                              target
  *        PUT PUT ... (up to 32 KiB) -------->   written as they come
  *        <----------------------- RESULT
- *        OFFER (a longer put) -------------->   pulled into the memory (pull.h)
+ *        OFFER (a longer put) -------------->   pulled into the memory (pull/pull.h)
  *        <------------------ PULL ... DONE
  *        GET ------------------------------->
  *        <--------------- REPLY REPLY ...       (up to 32 KiB)
@@ -23,8 +23,8 @@
  * so requests are bounded by credit, like unexpected messages. A fetching atomic keeps the old
  * values there; nothing else is copied: REPLY is filled when it is pushed, from the memory as it
  * then is, if it is still registered. Gets that peers pull are operations of the layer (`served`),
- * so that serve.c need not know of them. A put in several frames is remembered from the first on,
- * so that all are of one put, in order, and the whole is refused if one of them was.
+ * so that pull/serve.c need not know of them. A put in several frames is remembered from the first
+ * on, so that all are of one put, in order, and the whole is refused if one of them was.
  *
  * Guesses. Whoever may use memory was given its key. Requests with keys that no memory has, or had
  * lately, are counted, and end the connection when they are many.
@@ -35,8 +35,8 @@
  *
  * Pure. One thread.
  */
-#ifndef BEOWIRE_MESSAGE_REMOTE_H
-#define BEOWIRE_MESSAGE_REMOTE_H
+#ifndef BEOWIRE_REMOTE_REMOTE_H
+#define BEOWIRE_REMOTE_REMOTE_H
 
 #include "message/message.h"
 
@@ -59,4 +59,40 @@ int remote_atomic(struct message_layer *layer, struct message_peer *peer,
  *  @return 0; -ENOENT: no such key. */
 int remote_unregister(struct message_layer *layer, uint64_t key);
 
-#endif /* BEOWIRE_MESSAGE_REMOTE_H */
+/* ---- for messages --------------------------------------------------------------------------- */
+
+/** Pushes the next frame of the first operation in the peer's queue. @return false: no frame is
+ *  free. */
+bool remote_push(struct message_layer *layer, struct message_peer *peer,
+                 struct operation *operation);
+
+/** Handles RESULT, REPLY or GRANT. @return 0, or -EPROTO. */
+int remote_answer(struct message_layer *layer, struct message_peer *peer,
+                  const struct frame *frame);
+
+/** DONE has come for an offered put, or for a get that was granted. */
+void remote_done(struct message_layer *layer, struct operation *operation, uint32_t status);
+
+/** Handles PUT, OFFER, GET or ATOMIC. @return 0, or -EPROTO: it breaks a rule, or it is one guess
+ *  at a key too many. */
+int remote_request(struct message_layer *layer, struct message_peer *peer,
+                   const struct frame *frame);
+
+/** Pushes (a part of) the answer to the first request that is to be answered. @return false: no
+ *  frame is free, or it has to wait. */
+bool remote_push_answer(struct message_layer *layer, struct message_peer *peer,
+                        struct inbound *inbound);
+
+/** The request has been answered. */
+void remote_answered(struct message_layer *layer, struct inbound *inbound);
+
+/** The get has ended: the peer pulls it no more. */
+void remote_served(struct message_layer *layer, struct operation *served);
+
+/** Takes the oldest put that the application is to be told of. @return false: none. */
+bool remote_take_notice(struct message_layer *layer, struct beowire_completion *completion);
+
+/** The peer has failed: what it asked for is forgotten; what it has put is told of. */
+void remote_forget(struct message_layer *layer, struct message_peer *peer);
+
+#endif /* BEOWIRE_REMOTE_REMOTE_H */

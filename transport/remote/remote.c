@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory of others: what is asked of it, and what it answers. */
-#include "message/remote.h"
+#include "remote/remote.h"
 
 #include "lane/copy.h"
-#include "message/atomic.h"
 #include "message/internal.h"
 #include "message/lent.h"
-#include "message/one_sided.h"
 #include "message/outgoing.h"
+#include "pull/one_sided.h"
+#include "pull/pull.h"
+#include "remote/atomic.h"
 
 #include <errno.h>
 #include <string.h>
@@ -308,7 +309,7 @@ static int arrive_grant(struct message_layer *layer, struct message_peer *peer,
     inbound->operation = operation;
     operation->state = OPERATION_RECEIVING;
     list_append(&peer->inbound, &inbound->of_peer);
-    uint8_t lane = lane_of(layer, peer, grant->lane_kind, grant->lane_rail);
+    uint8_t lane = pull_lane_of(layer, peer, grant->lane_kind, grant->lane_rail);
     inbound_fetch(layer, inbound, lane < LANES_MAX ? from_le32(grant->unasked_bytes) : 0, lane);
     return 0;
 }

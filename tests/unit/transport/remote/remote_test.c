@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The initiator of puts, gets and atomic operations; its peer is the test. */
-#include "message/atomic.h"
-#include "message/remote.h"
+#include "remote/atomic.h"
+#include "remote/remote.h"
 
-#include "fixture.h"
+#include "unit/transport/message/fixture.h"
 
 static const struct beowire_remote there = {.key = 0x1122334455667788, .address = 0x99AABBCCDDEEFF};
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Puts, gets and atomic operations, as they are posted. */
-#include "message/remote.h"
+#include "remote/remote.h"
 
-#include "message/atomic.h"
 #include "message/internal.h"
 #include "message/outgoing.h"
+#include "remote/atomic.h"
 
 #include <errno.h>
 

@@ -6,9 +6,9 @@
 #ifndef BEOWIRE_TESTS_MESSAGE_PULL_RIG_H
 #define BEOWIRE_TESTS_MESSAGE_PULL_RIG_H
 
-#include "fixture.h"
 #include "lane/random.h"
-#include "message/pull_path.h"
+#include "pull/pull_path.h"
+#include "unit/transport/message/fixture.h"
 
 #define BLOCK (64 * SEGMENT)
 #define START_NS UINT64_C(1000000)

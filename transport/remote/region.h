@@ -14,8 +14,8 @@
  *
  * Registering may allocate; looking up does not. One thread.
  */
-#ifndef BEOWIRE_MESSAGE_REGION_H
-#define BEOWIRE_MESSAGE_REGION_H
+#ifndef BEOWIRE_REMOTE_REGION_H
+#define BEOWIRE_REMOTE_REGION_H
 
 #include "beowire.h"
 #include "frame/frame.h"
@@ -66,4 +66,4 @@ enum frame_status region_find(const struct region_table *table, const struct reg
 
 void region_table_close(struct region_table *table);
 
-#endif /* BEOWIRE_MESSAGE_REGION_H */
+#endif /* BEOWIRE_REMOTE_REGION_H */

@@ -12,8 +12,8 @@
  *
  * Pure. One thread.
  */
-#ifndef BEOWIRE_MESSAGE_PULL_PATH_H
-#define BEOWIRE_MESSAGE_PULL_PATH_H
+#ifndef BEOWIRE_PULL_PULL_PATH_H
+#define BEOWIRE_PULL_PULL_PATH_H
 
 #include "message/state.h"
 
@@ -74,4 +74,4 @@ uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *bl
 unsigned pull_path_choose(const struct message_layer *layer, const struct message_peer *peer,
                           uint64_t bytes, uint64_t now_ns, bool for_more, uint32_t closed);
 
-#endif /* BEOWIRE_MESSAGE_PULL_PATH_H */
+#endif /* BEOWIRE_PULL_PULL_PATH_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long messages: when their pull begins and ends, and over which lanes. */
 #include "message/internal.h"
-#include "message/one_sided.h"
-#include "message/pull_internal.h"
+#include "pull/one_sided.h"
+#include "pull/pull_internal.h"
 
 #include <assert.h>
 

@@ -8,7 +8,7 @@
  * asked to send its part again.
  */
 #include "message/internal.h"
-#include "message/pull_internal.h"
+#include "pull/pull_internal.h"
 
 /** The sender has kept us waiting for this message. */
 static void note_absence(struct pull *pull)

@@ -1,37 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pull.h - long messages: the receiver requests their data, block by block, when it has a buffer.
+ * pull.h - long messages: the receiver asks for their data, block by block, when it has a buffer.
  *
  *      sender                                   receiver
  *        ANNOUNCE (sequenced) ------------------>  matches a receive
- *        DATA DATA ... (the first, unasked) ---->  placed, if the receive was posted
+ *        DATA DATA ... (the first, unasked) ---->  placed, if the receive was there
  *        <-------------------------------- PULL    which segments of which block, over which lane
  *        DATA DATA ... ------------------------->  placed where they belong, in any order
  *        <-------------------------------- DONE    (sequenced) the sender's buffer is free
  *
- * PULL and DATA are not sequenced: the receiver notices a lost one and requests again, and a
- * repeated request does no harm. So data may use any lane, or several at once, and a dead lane
- * costs only time. The sender keeps only the announced operation. A receiver requests only what its
- * lanes have room for, so many senders do not overload it.
+ * PULL and DATA are not sequenced: a lost one is noticed by the receiver, which asks again, and
+ * asking twice does no harm. So data may travel any lane, or several at once, and a lane that has
+ * died costs only time. The sender keeps nothing but the announced operation; a receiver asks only
+ * for what its lanes have room for, so many senders do not drown it.
  *
  * A message is cut into *segments*, each the payload of one DATA frame, and *blocks* of up to 64
- * segments, as many as one call to a lane with segmentation offload can send. An incomplete block
- * is requested again
- *   - when its last wanted segment has arrived, or data of a block of any message of this peer that
- *     was requested later on the same lane: lanes usually keep the order, so the missing segments
- *     were lost;
- *   - when the lane has been silent for the timeout (pull_path.h), or has brought only data
- *     requested later for that time.
+ * segments, as many as one call to a lane with segmentation offload can send. A block whose
+ * segments are incomplete is asked for again
+ *   - when its last wanted segment, or data of a block, of any message of this peer, that was asked
+ *     for later on the same lane, has arrived: lanes mostly keep the order, so what is missing was
+ *     lost;
+ *   - when the lane has been silent for the timeout (pull_path.h), or has for so long brought only
+ *     data that was asked for later.
  *
- * If a sender on our host does not send what was requested, blocks are read from its memory
- * (pull_read.c). Data of such a block that comes later is a duplicate.
+ * Of a sender on our host, blocks are also read from its memory, when it does not send what was
+ * asked for (pull_read.c). What comes later of such a block is a duplicate.
  *
- * Pure: time comes in, requests and frames go out. One thread.
+ * A message of which all that is wanted is here is in the layer's `pulled`: its receive and its
+ * answer are the messages' (message_take_pulled()).
+ *
+ * Pure: time comes in, what is to be sent is handed out. One thread.
  * Sources: receiver-driven pull of Open-MX (Goglin 2011), Homa's unscheduled bytes (Montazeri et
  * al., SIGCOMM 2018), striping of blocks by measured rate.
  */
-#ifndef BEOWIRE_MESSAGE_PULL_H
-#define BEOWIRE_MESSAGE_PULL_H
+#ifndef BEOWIRE_PULL_PULL_H
+#define BEOWIRE_PULL_PULL_H
 
 #include "lane/lane.h"
 #include "message/message.h"
@@ -122,4 +125,38 @@ bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *b
 /** `frames` of the run were sent; the others are offered again. */
 void serve_sent(struct message_layer *layer, const struct pull_batch *batch, uint32_t frames);
 
-#endif /* BEOWIRE_MESSAGE_PULL_H */
+/* ---- for messages --------------------------------------------------------------------------- */
+
+/** The message has its receive: `inbound->operation`. Begins to pull it, now or when there is
+ *  room. `unasked`: so many bytes, whole blocks or all, are on their way, over our lane `lane`. */
+void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
+                uint8_t lane, uint64_t now_ns);
+
+/** Copies all that is wanted of a message from its sender's memory at once, if that is on our host,
+ *  and it is not much, or the sender has lately not been there to send. @return false: nothing has
+ *  been copied. */
+bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound);
+
+/** It could not be read: the message is pulled. */
+void pull_instead(struct message_layer *layer, struct inbound *inbound, uint64_t now_ns);
+
+/** The message will not be pulled any more. */
+void pull_stop(struct message_layer *layer, struct inbound *inbound);
+
+/** The lane on which so many bytes from a peer, or to it, would arrive first; LANES_MAX: none. */
+uint8_t pull_best_lane(const struct message_layer *layer, const struct message_peer *peer,
+                       uint64_t bytes);
+
+/** Notes that segments of an announced send shall leave over our lane `lane`.
+ *  @return 0; -EPROTO: no such segments; -ENOENT: no such message (any more): drop it. */
+int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t message,
+              uint64_t offset, uint64_t wanted, uint8_t lane);
+
+/** The peer has failed: nothing is sent to it any more. */
+void serve_forget(struct message_layer *layer, const struct message_peer *peer);
+
+/** Our lane that leads to the peer's of this kind and rail; LANES_MAX: there is none. */
+uint8_t pull_lane_of(const struct message_layer *layer, const struct message_peer *peer,
+                     uint8_t kind, uint8_t rail);
+
+#endif /* BEOWIRE_PULL_PULL_H */

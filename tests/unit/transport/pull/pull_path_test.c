@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "message/pull_path.h"
+#include "pull/pull_path.h"
 #include "unit/test.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The sender's side of long messages: what receivers have asked for. */
 #include "message/internal.h"
-#include "message/pull.h"
+#include "pull/pull.h"
 
 #include <errno.h>
 
@@ -71,7 +71,7 @@ int serve_pull(struct message_layer *layer, struct message_peer *peer, const str
     uint32_t message = from_le32(pull->message);
     uint64_t offset = from_le64(pull->offset);
     struct operation *operation = find_announced(layer, peer, message);
-    uint8_t lane = lane_of(layer, peer, pull->lane_kind, pull->lane_rail);
+    uint8_t lane = pull_lane_of(layer, peer, pull->lane_kind, pull->lane_rail);
 
     if (operation == NULL) {
         return -ENOENT;

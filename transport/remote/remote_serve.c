@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Our memory: requests of peers, and what they are answered. */
-#include "message/remote.h"
+#include "pull/pull.h"
+#include "remote/remote.h"
 
 #include "lane/copy.h"
-#include "message/atomic.h"
 #include "message/internal.h"
-#include "message/one_sided.h"
 #include "message/outgoing.h"
+#include "pull/one_sided.h"
+#include "remote/atomic.h"
 
 #include <errno.h>
 #include <string.h>
@@ -140,7 +141,7 @@ static int arrive_offer(struct message_layer *layer, struct message_peer *peer,
     }
     layer->counters.remote_puts++;
     list_append(&peer->inbound, &inbound->of_peer);
-    uint8_t lane = lane_of(layer, peer, offer->lane_kind, offer->lane_rail);
+    uint8_t lane = pull_lane_of(layer, peer, offer->lane_kind, offer->lane_rail);
     inbound_fetch(layer, inbound, lane < LANES_MAX ? from_le32(offer->unasked_bytes) : 0, lane);
     return 0;
 }

@@ -20,8 +20,8 @@
  *
  * Pure: time comes in. One thread.
  */
-#ifndef BEOWIRE_MESSAGE_ONE_SIDED_H
-#define BEOWIRE_MESSAGE_ONE_SIDED_H
+#ifndef BEOWIRE_PULL_ONE_SIDED_H
+#define BEOWIRE_PULL_ONE_SIDED_H
 
 #include "message/state.h"
 
@@ -43,4 +43,4 @@ bool one_sided_begin(struct message_layer *layer, struct inbound *inbound);
 /** The message is not wanted any more, or its memory is needed: if it is being read, that stops. */
 void one_sided_stop(struct message_layer *layer, struct inbound *inbound);
 
-#endif /* BEOWIRE_MESSAGE_ONE_SIDED_H */
+#endif /* BEOWIRE_PULL_ONE_SIDED_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The target of puts, gets and atomic operations; who asks is the test. */
-#include "message/remote.h"
+#include "remote/remote.h"
 
-#include "fixture.h"
+#include "unit/transport/message/fixture.h"
 
 #define KEY 42
 #define ALL ((unsigned)BEOWIRE_MEMORY_READ | (unsigned)BEOWIRE_MEMORY_WRITE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "message/region.h"
+#include "remote/region.h"
 #include "unit/test.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "message/one_sided.h"
+#include "pull/one_sided.h"
 
-#include "message/remote.h"
 #include "pull_rig.h"
+#include "remote/remote.h"
 
 #define KEY UINT64_C(0x1234567890)
 #define BYTES (7 * BLOCK + 5)

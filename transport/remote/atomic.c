@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "message/atomic.h"
+#include "remote/atomic.h"
 
 #include "frame/frame.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long messages: what is asked for, over which lane, and when again. */
 #include "message/internal.h"
-#include "message/one_sided.h"
-#include "message/pull_internal.h"
+#include "pull/one_sided.h"
+#include "pull/pull_internal.h"
 
 static void fill_ask(const struct pull *pull, const struct pull_block *block, struct pull_ask *ask)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "message/pull_path.h"
+#include "pull/pull_path.h"
 
 #include "message/internal.h"
+#include "pull/pull.h"
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
@@ -276,8 +277,8 @@ static bool leads_to(const struct message_lane *lane, const struct message_peer 
     return lane->of_host ? rail == 0 : (own ^ (peer->crossing >> 2 * own & 3)) == rail;
 }
 
-uint8_t lane_of(const struct message_layer *layer, const struct message_peer *peer, uint8_t kind,
-                uint8_t rail)
+uint8_t pull_lane_of(const struct message_layer *layer, const struct message_peer *peer,
+                     uint8_t kind, uint8_t rail)
 {
     uint8_t lane = 0;
 

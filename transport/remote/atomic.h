@@ -8,8 +8,8 @@
  *
  * Pure. Thread-safe.
  */
-#ifndef BEOWIRE_MESSAGE_ATOMIC_H
-#define BEOWIRE_MESSAGE_ATOMIC_H
+#ifndef BEOWIRE_REMOTE_ATOMIC_H
+#define BEOWIRE_REMOTE_ATOMIC_H
 
 #include "beowire.h"
 
@@ -45,4 +45,4 @@ struct atomic_arrays {
 /** Carries out a supported operation. */
 void atomic_apply(unsigned operation, unsigned type, const struct atomic_arrays *arrays);
 
-#endif /* BEOWIRE_MESSAGE_ATOMIC_H */
+#endif /* BEOWIRE_REMOTE_ATOMIC_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fixture.h"
+#include "unit/transport/message/fixture.h"
 
 /** A PULL of the peer. */
 static int pull(struct fixture *fixture, unsigned from, uint32_t message, uint64_t offset,

@@ -2,7 +2,7 @@
 /* Long messages: data that comes, and what that says of data that does not. */
 #include "lane/copy.h"
 #include "message/internal.h"
-#include "message/pull_internal.h"
+#include "pull/pull_internal.h"
 
 static struct pull *find_pull(const struct message_layer *layer, const struct message_peer *peer,
                               uint32_t message)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "message/one_sided.h"
+#include "pull/one_sided.h"
 
 #include "message/internal.h"
 
