@@ -179,6 +179,35 @@ static int av_insertsym(struct fid_av *fid, const char *node, size_t nodes, cons
     return -FI_ENOSYS; /* addresses do not follow from one another */
 }
 
+/** Does another address of the vector stand for the peer, too? */
+static bool is_named(const struct endpoint *endpoint, beowire_peer peer)
+{
+    for (size_t i = 0; i < endpoint->peers_count; i++) {
+        if (endpoint->peers[i] == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** An address was removed from the address vector. */
+static void forget(struct endpoint *endpoint, uint32_t address)
+{
+    if (address < endpoint->peers_count && endpoint->peers[address] != BEOWIRE_ANY_PEER) {
+        beowire_peer peer = endpoint->peers[address];
+        endpoint->peers[address] = BEOWIRE_ANY_PEER;
+        if (!is_named(endpoint, peer)) {
+            (void)beowire_peer_forget(endpoint->transport, peer);
+        }
+    }
+    /* One that only sent to us is known by its number alone. */
+    for (size_t i = 0; i < endpoint->sources_count; i++) {
+        if (endpoint->sources[i].address == address) {
+            endpoint->sources[i].peer = BEOWIRE_ANY_PEER;
+        }
+    }
+}
+
 static int av_remove(struct fid_av *fid, fi_addr_t *addresses, size_t count, uint64_t flags)
 {
     struct av *av = av_of(fid);
@@ -195,7 +224,7 @@ static int av_remove(struct fid_av *fid, fi_addr_t *addresses, size_t count, uin
         }
         uint32_t index = (uint32_t)addresses[i];
         for (struct endpoint *one = av->endpoints; one != NULL; one = one->next_of_av) {
-            endpoint_forget(one, index);
+            forget(one, index);
         }
         unlink_entry(av, index);
         av->entries[index] = (struct av_entry){.next = av->free};

@@ -353,6 +353,17 @@ static void count_peers(struct endpoint *endpoint)
     }
 }
 
+/** Multi-receive buffers that wait take their turn; those that the transport refuses end. */
+static void advance(struct endpoint *endpoint)
+{
+    struct request *refused = NULL;
+    int status = 0;
+
+    while ((refused = line_advance(endpoint, &status)) != NULL) {
+        complete_receive_failed(endpoint, refused, status);
+    }
+}
+
 int endpoint_progress(struct endpoint *endpoint)
 {
     struct beowire_completion done[ENDPOINT_BATCH];
@@ -368,11 +379,16 @@ int endpoint_progress(struct endpoint *endpoint)
         complete_or_park(endpoint, &done[i]);
     }
     if (endpoint->line_first != NULL) {
-        line_advance(endpoint);
+        advance(endpoint);
     }
     count_peers(endpoint);
     if (count <= 0) {
         tell_events(endpoint);
     }
     return count < 0 ? count : 0;
+}
+
+bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
+{
+    return endpoint->transport != NULL && beowire_wait(endpoint->transport, timeout_ns) > 0;
 }

@@ -112,7 +112,7 @@ static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms
             domain_unlock(counter->domain);
             return status;
         }
-        domain_let_in(counter->domain);
+        progress_let_in(counter->domain);
         domain_lock(counter->domain);
     }
 }

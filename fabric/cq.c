@@ -162,7 +162,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buffer, size_t count, fi_a
             domain_unlock(cq->domain);
             return taken;
         }
-        domain_let_in(cq->domain);
+        progress_let_in(cq->domain);
     }
 }
 

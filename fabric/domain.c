@@ -18,11 +18,6 @@
 #include <string.h>
 #include <time.h>
 
-/** A thread that was woken because it may have the lock has taken it after some of these, each of
- *  which takes some 50 us more than it says, for the kernel's timers are not exact. */
-#define LET_IN_PAUSE_NS 10000
-#define LET_IN_PAUSES 15
-
 static int fabric_close(struct fid *fid)
 {
     struct fabric *fabric = (struct fabric *)(void *)fid;
@@ -33,19 +28,6 @@ static int fabric_close(struct fid *fid)
     free(fabric->name);
     free(fabric);
     return 0;
-}
-
-void domain_let_in(struct domain *domain)
-{
-    const struct timespec pause = {.tv_nsec = LET_IN_PAUSE_NS};
-    unsigned let_in = atomic_load(&domain->let_in);
-
-    domain_unlock(domain);
-    for (unsigned i = 0;
-         i < LET_IN_PAUSES && domain_is_wanted(domain) && atomic_load(&domain->let_in) == let_in;
-         i++) {
-        (void)nanosleep(&pause, NULL);
-    }
 }
 
 int domain_try_sleep(struct domain *domain, struct progress *progress)

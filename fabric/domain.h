@@ -98,10 +98,6 @@ static inline bool domain_is_wanted(struct domain *domain)
     return atomic_load(&domain->waiting) > 0;
 }
 
-/** Unlocks it, for who is about to lock it again at once, as those do that wait: has one of the
- *  threads that wait for it, if there are any, get it first. Takes a millisecond at the most. */
-void domain_let_in(struct domain *domain);
-
 /** fi_trywait() of a queue or a counter. @return 0: the caller may sleep; -FI_EAGAIN: not now. */
 int domain_try_sleep(struct domain *domain, struct progress *progress);
 

@@ -27,24 +27,6 @@
  *  otherwise. */
 #define MULTI_RECEIVE_MIN 64
 
-size_t iov_bytes(const struct iovec *parts, size_t count)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].iov_len > SIZE_MAX - bytes) {
-            return SIZE_MAX;
-        }
-        bytes += parts[i].iov_len;
-    }
-    return bytes;
-}
-
-bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
-{
-    return endpoint->transport != NULL && beowire_wait(endpoint->transport, timeout_ns) > 0;
-}
-
 /** Without one of its lanes an endpoint is slower: worth a line, unless the user has chosen to do
  *  without, or the interface is such that it can have none. */
 static void tell_missing_lanes(const struct endpoint *endpoint)

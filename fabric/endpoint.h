@@ -135,10 +135,4 @@ fi_addr_t endpoint_source(struct endpoint *endpoint, beowire_peer peer);
 bool endpoint_peer_address(const struct endpoint *endpoint, beowire_peer peer,
                            struct beowire_address *address);
 
-/** An address was removed from the address vector. */
-void endpoint_forget(struct endpoint *endpoint, uint32_t address);
-
-/** Length of data in parts; SIZE_MAX: even more. */
-size_t iov_bytes(const struct iovec *parts, size_t count);
-
 #endif /* BEOWIRE_FABRIC_ENDPOINT_H */

@@ -53,20 +53,21 @@ void line_leave(struct endpoint *endpoint, const struct request *request)
     }
 }
 
-void line_advance(struct endpoint *endpoint)
+struct request *line_advance(struct endpoint *endpoint, int *status)
 {
     while (endpoint->line_head == NULL && endpoint->line_first != NULL &&
            complete_has_room(endpoint->rx_cq)) {
         struct request *request = endpoint->line_first;
-        int status = hand_over(endpoint, request);
-        if (status == -FI_EAGAIN) {
-            return; /* the next progress tries again */
+        *status = hand_over(endpoint, request);
+        if (*status == -FI_EAGAIN) {
+            return NULL; /* the next progress tries again */
         }
         (void)line_remove(endpoint, request);
-        if (status != 0) {
-            complete_receive_failed(endpoint, request, status);
+        if (*status != 0) {
+            return request;
         }
     }
+    return NULL;
 }
 
 bool line_remove(struct endpoint *endpoint, struct request *request)

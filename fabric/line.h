@@ -26,8 +26,10 @@ bool line_post_rest(struct endpoint *endpoint, struct request *request);
 /** A multi-receive buffer takes no more. To be followed by line_advance(). */
 void line_leave(struct endpoint *endpoint, const struct request *request);
 
-/** Posts those whose turn it is. */
-void line_advance(struct endpoint *endpoint);
+/** Posts those whose turn it is.
+ *  @return one that was refused, with `status`, which is in the line no more; NULL: none (any more)
+ */
+struct request *line_advance(struct endpoint *endpoint, int *status);
 
 /** Takes a request out of the line, if it is in it. @return was it? */
 bool line_remove(struct endpoint *endpoint, struct request *request);

@@ -95,31 +95,3 @@ fi_addr_t endpoint_source(struct endpoint *endpoint, beowire_peer peer)
     }
     return found;
 }
-
-/** Does another address of the vector stand for the peer, too? */
-static bool is_named(const struct endpoint *endpoint, beowire_peer peer)
-{
-    for (size_t i = 0; i < endpoint->peers_count; i++) {
-        if (endpoint->peers[i] == peer) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void endpoint_forget(struct endpoint *endpoint, uint32_t address)
-{
-    if (address < endpoint->peers_count && endpoint->peers[address] != BEOWIRE_ANY_PEER) {
-        beowire_peer peer = endpoint->peers[address];
-        endpoint->peers[address] = BEOWIRE_ANY_PEER;
-        if (!is_named(endpoint, peer)) {
-            (void)beowire_peer_forget(endpoint->transport, peer);
-        }
-    }
-    /* One that only sent to us is known by its number alone. */
-    for (size_t i = 0; i < endpoint->sources_count; i++) {
-        if (endpoint->sources[i].address == address) {
-            endpoint->sources[i].peer = BEOWIRE_ANY_PEER;
-        }
-    }
-}

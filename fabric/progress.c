@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+/** A thread that was woken because it may have the lock has taken it after some of these, each of
+ *  which takes some 50 us more than it says, for the kernel's timers are not exact. */
+#define LET_IN_PAUSE_NS 10000
+#define LET_IN_PAUSES 15
+
 /** One sleep at one endpoint: others may have something to do, and other threads want the lock. */
 #define SLICE_NS UINT64_C(200000)
 
@@ -170,4 +175,17 @@ int progress_try_sleep(struct progress *progress, struct domain *domain)
         domain->asleep = progress;
     }
     return 0;
+}
+
+void progress_let_in(struct domain *domain)
+{
+    const struct timespec pause = {.tv_nsec = LET_IN_PAUSE_NS};
+    unsigned let_in = atomic_load(&domain->let_in);
+
+    domain_unlock(domain);
+    for (unsigned i = 0;
+         i < LET_IN_PAUSES && domain_is_wanted(domain) && atomic_load(&domain->let_in) == let_in;
+         i++) {
+        (void)nanosleep(&pause, NULL);
+    }
 }

@@ -130,3 +130,16 @@ void requests_end(struct requests *requests)
     }
     *requests = (struct requests){.max = requests->max};
 }
+
+size_t iov_bytes(const struct iovec *parts, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].iov_len > SIZE_MAX - bytes) {
+            return SIZE_MAX;
+        }
+        bytes += parts[i].iov_len;
+    }
+    return bytes;
+}

@@ -85,4 +85,7 @@ struct request *requests_oldest_receive(const struct requests *requests, const v
 /** Frees all, taken or not, and what they gathered: it is as in the beginning, with its `max`. */
 void requests_end(struct requests *requests);
 
+/** Length of data in parts; SIZE_MAX: even more. */
+size_t iov_bytes(const struct iovec *parts, size_t count);
+
 #endif /* BEOWIRE_FABRIC_REQUESTS_H */

@@ -25,6 +25,7 @@ from pathlib import Path
 #: Folders of which no two files need each other. Those in one line are one house: what is for the
 #: files of one of them is for those of all.
 ORDERED = (
+    ("fabric",),
     ("transport/core",),
     ("transport/endpoint",),
     ("transport/flow",),

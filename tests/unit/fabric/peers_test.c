@@ -33,7 +33,7 @@ static void name_of(const struct side *side, uint8_t name[FI_NAME_MAX])
 }
 
 /** A server that has room for few, and is told of each client, lives for ever. */
-TEST(endpoint_forget__clients_that_are_named_and_removed)
+TEST(fi_av_remove__clients_that_are_named_and_removed)
 {
     const struct pair_options options = {.caps = FI_TAGGED | FI_MSG | FI_SOURCE};
     uint8_t name[FI_NAME_MAX];
