@@ -26,7 +26,7 @@ from pathlib import Path
 #: files of one of them is for those of all.
 ORDERED = (
     ("fabric",),
-    ("transport/core",),
+    ("transport/core", "transport/peers"),
     ("transport/endpoint",),
     ("transport/flow",),
     ("transport/frame",),

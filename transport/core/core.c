@@ -4,6 +4,7 @@
 #include "core/control.h"
 #include "core/core_internal.h"
 #include "message/bundle.h"
+#include "peers/peers.h"
 #include "route/address.h"
 
 #include <errno.h>

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core_internal.h - what the files of the core share among themselves, and the order that they are
- * in: each may call those above it, and none below.
+ * core_internal.h - what the files of core/ and peers/ share among themselves, and the order that
+ * they are in: each may call those above it, and none below.
  *
  *      map, hold, patience, crowd   know nothing of peers
  *      core.h                  struct core, struct core_peer: what all from here on work on
- *      counters, witness, doubt  what is counted, and of whom it is not known whether it is there
+ *      counters, peers/witness, peers/doubt  what is counted, and of whom it is not known whether
+ *                              it is there
  *      sealing                 whether frames are sealed, and their seals checked
  *      checking                whether frames have checksums, and which links damage them
  *      control                 frames that carry no message
- *      ask                     CONNECT and PROBE: is somebody there?
+ *      peers/ask               CONNECT and PROBE: is somebody there?
  *      one_sided               long messages that lanes read from peers' memory
  *      lengths, bulk           how long frames are; the data of long messages
- *      reach                   which lanes work, which are proven, and which is used
- *      peers                   peers come, fail, and are given back
- *      suspicion, silence      peers that the network says have ended, or that say nothing
+ *      peers/reach             which lanes work, which are proven, and which is used
+ *      peers/peers             peers come, fail, and are given back
+ *      peers/suspicion, peers/silence  peers that the network says have ended, or that say nothing
  *      core                    a peer is serviced; timers; the beginning and the end of it all
  *      rest, receive           frames that have come
  *      look                    at which lanes it is looked for them, and when
@@ -112,33 +113,6 @@ static inline unsigned core_send(struct core *core, struct core_peer *peer, unsi
     return taken;
 }
 
-/* ---- witness.c ------------------------------------------------------------------------------- */
-
-/** Has our kernel answer for us, over all lanes that can; peers are told if it does. */
-void core_bear_witness(struct core *core);
-
-/** Asks the kernel of a silent, doubted peer whether its process is there, if the lane can ask and
- *  has not yet. */
-void core_call_witness(struct core *core, struct core_peer *peer, unsigned by);
-
-/** Ends the question: the peer was heard, or has failed. */
-void core_dismiss_witness(struct core *core, struct stillness *stillness);
-
-/** The peer's host answers, the peer does not. May its process still be there? Not if the kernel
- *  could have said so. */
-bool core_may_be_there(struct core *core, struct core_peer *peer);
-
-/* ---- doubt.c --------------------------------------------------------------------------------- */
-
-/** Begins to doubt the peer, unless it is doubted already. @return NULL: no memory. */
-struct doubt *core_doubt(struct core_peer *peer);
-
-/** A frame of the connection has come from a peer that is `doubted`. */
-void core_trust(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** The peer has failed: its doubt is freed. */
-void core_end_doubt(struct core *core, struct core_peer *peer);
-
 /* ---- sealing.c ------------------------------------------------------------------------------- */
 
 /** A connection has just begun by `frame` (CONNECT or ACCEPT): seals its frames from now on if the
@@ -167,24 +141,6 @@ static inline bool core_lacks_checksum(const struct core_peer *peer, const struc
 
 /** Counts a frame that was damaged on its way, for its link. */
 void core_note_damage(struct core *core, const struct arrival *from);
-
-/* ---- ask.c ----------------------------------------------------------------------------------- */
-
-/** Asks the peer for a connection. @return false: only the peer has asked, and the application has
- *  not named it, so we cannot ask. */
-bool core_ask(struct core_peer *peer, uint64_t now_ns);
-
-/** Somebody else may have asked in the name of this peer. If we can ask the peer, its answer
- * decides.
- *  @return false: it has been heard, or cannot be asked. */
-bool core_ask_who_it_is(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** Sends PROBE, or CONNECT if there is no connection yet, over a lane. */
-void core_ask_over(struct core *core, struct core_peer *peer, unsigned by);
-
-/** Sends CONNECT over a lane, followed by shorter ones if earlier ones got no answer. The peer
- * takes the first that arrives, which is the longest that fits. */
-void core_ask_by(struct core *core, struct core_peer *peer, unsigned by);
 
 /* ---- one_sided.c ----------------------------------------------------------------------------- */
 
@@ -217,116 +173,6 @@ void core_expect(struct core *core, unsigned by);
  *  @return 0; -EPROTO: the peer violated the protocol. */
 int core_receive_bulk(struct core *core, struct core_peer *peer, const struct frame *frame,
                       unsigned by, uint64_t now_ns);
-
-/* ---- reach.c --------------------------------------------------------------------------------- */
-
-/** Tries the paths that are not proven, when this is due. */
-void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** The peer answers, but frames on this path do not arrive: uses another one. */
-void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** The peer has received what was sent over the lane `by`. With the first proven path, messages may
- *  be sent, if the peer has been heard. */
-void core_prove_path(struct core *core, struct core_peer *peer, unsigned by);
-
-/** Tries all paths that are not proven now, as if for the first time. */
-void core_try_paths(struct core *core, struct core_peer *peer);
-
-/** Sends sequenced frames and control over the lane `by` from now on. */
-void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns);
-
-/** Sends to the peer over the preferred lane again. */
-void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** The peer does not share memory with us, whatever its address says. Before the connection is
- * open, it is reached over other lanes from now on, and posted messages are kept.
- *  @return false: the connection is open, or no other lane reaches the peer. */
-bool core_leave_memory(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** Asks a lane whether it works, and moves peers to other lanes if not. */
-void core_check_lane(struct core *core, unsigned by);
-
-/* ---- peers.c --------------------------------------------------------------------------------- */
-
-/** Allocates the table of peers. @return 0, or -ENOMEM. */
-int core_open_peers(struct core *core);
-void core_close_peers(struct core *core);
-
-/** A peer has failed, or the application has removed it. If both, it can be freed soon. */
-void core_note_gone(struct core *core, struct core_peer *peer);
-
-/** A peer that the application has removed, and that nothing depends on, fails: at once if it was
- * not asked for a connection, otherwise if it does not answer in time. */
-void core_drop_unwanted(struct core *core, struct core_peer *peer);
-
-/** Frees peers that have gone and are due. */
-void core_forget_peers(struct core *core, uint64_t now_ns);
-
-/** The peer has failed: all its operations end with `error`. */
-void core_fail_peer(struct core *core, struct core_peer *peer, int error);
-
-/** The peer may be about to read memory that the application gets back now (message_layer). */
-void core_withdraw_memory(void *context, const struct message_peer *message);
-
-/* ---- suspicion.c ----------------------------------------------------------------------------- */
-
-/** RESET has no key of ours. It is believed if it echoes what only a receiver of our frames has
- * seen. This also finds the peer quickly, since anybody can send any number of them. */
-void core_receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
-                        uint64_t now_ns);
-
-/** The network reports over this lane that the peer has ended: asks the peer. */
-void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
-                  const struct lane_loss *loss, uint64_t now_ns);
-
-/** Asks a suspected peer again, if that is due. */
-void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** Has the network reported often enough that the peer has ended, without a sign of it? */
-bool core_is_refused(const struct core *core, const struct core_peer *peer, uint64_t now_ns);
-
-/** A lane that notices refusals has just sent: they are polled for soon, before the peer's own
- * timers are due. */
-void core_expect_refusal(struct core *core, uint64_t now_ns);
-
-/** Fails peers whose process has ended as a lane knows for certain, and suspects those reported as
- *  ended. `costly`: also asks lanes for which asking is expensive. */
-void core_notice_lost(struct core *core, bool costly, uint64_t now_ns);
-
-/** A frame does not arrive however often it is sent. A router may drop frames of that length, and
- *  quote too little of them for us to believe its report. So the lanes fragment long datagrams from
- *  now on, whether or not the peer answers. This does no harm, and only somebody who can drop
- * frames can cause it. */
-void core_cut_stuck(struct core *core, const struct core_peer *peer, uint64_t now_ns);
-
-/** Polls the lanes for refusals while some are expected, and once more afterwards, because the
- *  application may have been away. */
-void core_look_for_refusals(struct core *core, uint64_t now_ns);
-
-/* ---- silence.c ------------------------------------------------------------------------------- */
-
-/** If nobody ran the timers for a while, or the clock was set, at most this much of it counts as
- *  silence of the peers, so that an application that calls rarely also notices failed peers. */
-uint64_t core_counted_absence(const struct core *core);
-
-/** Timers ran late by `absence_ns`, more than core_counted_absence(): the excess does not count as
- *  silence of the peers. */
-void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_ns);
-
-/** The owner of the core calls: forgives its absence, if it was away. */
-void core_attend(struct core *core, uint64_t now_ns);
-
-/** If the peer has been silent for long, asks whether its host answers. */
-void core_ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** Takes the answers of hosts: a process that is stopped on a host that answers is given more time.
- */
-void core_hear_hosts(struct core *core, uint64_t now_ns);
-
-/** When the peer counts as dead: no answer for longer than we wait, or it answers but does not
- *  receive our frames or send the data that we request. UINT64_MAX: nothing is awaited. */
-uint64_t core_dies_at(const struct core *core, const struct core_peer *peer);
 
 /* ---- core.c ---------------------------------------------------------------------------------- */
 

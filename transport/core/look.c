@@ -2,6 +2,7 @@
 /* Polls lanes for frames: which lanes, in which order, and what follows when frames were handled.
  */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 #include "pull/pull.h"
 
 /** While no frame is expected on quiet lanes, the clock is read once in so many polls. */

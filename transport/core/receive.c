@@ -7,6 +7,7 @@
 #include "core/lengths.h"
 #include "frame/checksum.h"
 #include "message/reorder.h"
+#include "peers/peers.h"
 #include "route/address.h"
 #include "route/proof.h"
 #include "route/trace.h"

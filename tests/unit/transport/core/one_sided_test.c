@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 #include "simulation/cluster.h"
 #include "unit/test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which peers there are: named by the application, or met because they have asked; and when they
  * are given back. */
+#include "peers/peers.h"
 #include "core/core_internal.h"
 #include "core/counters.h"
 #include "route/address.h"

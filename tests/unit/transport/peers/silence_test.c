@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 
-#include "stranger.h"
+#include "unit/transport/core/stranger.h"
 
 /** So long after a peer has fallen silent its operations have ended. */
 #define IN_TIME_NS (PEER_TIMEOUT_NS + UINT64_C(10000000))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 
-#include "stranger.h"
+#include "unit/transport/core/stranger.h"
 
 #define CALLED 7
 #define WITNESSED ((uint32_t)FRAME_FEATURE_SELECTIVE | (uint32_t)FRAME_FEATURE_WITNESS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers that come and go; what they say is in receive_test.c. */
 #include "core/counters.h"
-#include "stranger.h"
+#include "unit/transport/core/stranger.h"
 
 #define PEERS 3 /* stranger_setup() orders so many */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers of which it is not sure who they are, and who are therefore asked. */
-#include "stranger.h"
+#include "unit/transport/core/stranger.h"
 
 /** The stranger answers the question that was heard last. */
 static void answer_question(struct stranger *stranger, uint32_t key)

@@ -2,6 +2,7 @@
 /* Asking a peer for a connection, or whether it is there. */
 #include "core/control.h"
 #include "core/core_internal.h"
+#include "peers/peers.h"
 #include "route/address.h"
 #include "route/proof.h"
 

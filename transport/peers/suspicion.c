@@ -11,6 +11,7 @@
  * still.
  */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 
 #include <errno.h>
 

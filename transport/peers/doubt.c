@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers that may have ended: since when, and what the application is told of it. */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 /* The ways to each peer: which work, which are proven, and which is used. */
 #include "core/control.h"
 #include "core/core_internal.h"
+#include "peers/peers.h"
 #include "route/address.h"
 
 #include <errno.h>

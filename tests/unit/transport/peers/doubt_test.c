@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is remembered of a peer that may have ended, and what the application is told. */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 #include "unit/test.h"
 
 #include <stdlib.h>

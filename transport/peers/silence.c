@@ -3,6 +3,7 @@
  * still (stopped by a signal, a debugger, a batch system; swapped out) on a host that is there, and
  * would say so if the process had ended. */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 
 uint64_t core_counted_absence(const struct core *core)
 {

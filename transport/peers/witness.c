@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a peer that says nothing is there: its kernel proves it, or does not (lane/witness.h). */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 #include "route/address.h"
 #include "route/proof.h"
 #include "tuning.h"

@@ -2,7 +2,8 @@
 /* Which ways to a peer are used: only those on which it has answered. */
 #include "core/control.h"
 #include "core/core_internal.h"
-#include "stranger.h"
+#include "peers/peers.h"
+#include "unit/transport/core/stranger.h"
 
 #define SECOND UINT64_C(1000000000)
 #define RAILS 3

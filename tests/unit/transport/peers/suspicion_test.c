@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The network says that a peer has ended, and it may be anybody who says so. */
 #include "core/core_internal.h"
+#include "peers/peers.h"
 
-#include "stranger.h"
+#include "unit/transport/core/stranger.h"
 
 /** More than a peer is asked for before it is given up. */
 #define LONG_NS (2 * (uint64_t)SUSPICION_NS)
