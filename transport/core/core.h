@@ -20,7 +20,7 @@
 
 /** Maximum number of counters (counters.h). */
 #define CORE_COUNTERS_MAX 136
-/** Reports of the network that a peer has ended (suspicion.c). */
+/** What the network says of a peer's end (peers/suspicion.c). */
 struct suspicion {
     uint64_t since_ns;    /**< the first report since the peer was last heard; or 0 */
     uint64_t refused_ns;  /**< the first report from somebody who has seen our frames; 0: none */
@@ -31,7 +31,7 @@ struct suspicion {
     bool repeated;        /**< another such report has come, of another frame or later */
 };
 
-/** A silent peer, and whether its host answers (silence.c). */
+/** What its host says of a peer that is silent (peers/silence.c). */
 struct stillness {
     uint64_t since_ns;   /**< since when the peer is silent while its host answers; 0: not so */
     uint64_t asked_ns;   /**< when the host was last asked; 0: not since the peer was heard */
@@ -107,7 +107,7 @@ static inline bool core_stands_still(const struct core_peer *peer)
 static_assert(sizeof(struct core_peer) + 7 * MESSAGE_PATH_BYTES <= 4000,
               "state of an idle peer: 4 KiB with its map entries and two network cards");
 
-/** The peer of a handle (peers.c). */
+/** Whom a handle stands for (peers/peers.c). */
 struct core_slot {
     struct core_peer *peer; /**< NULL: free */
     uint32_t generation;    /**< of the handle in use, or of the next one */

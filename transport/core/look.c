@@ -234,18 +234,24 @@ static unsigned receive_in_turn(struct core *core, unsigned by, uint64_t (*clock
     return count;
 }
 
-/** Polls all lanes on which frames are expected once, handles the frames, and sends. */
-static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+/** What a look at the lanes has brought. */
+struct taken {
+    unsigned frames;
+    uint64_t now_ns; /**< when; 0: no frame has come */
+    bool again;      /**< the rest of a message was waited for, which is done once */
+};
+
+/** Takes what has come: looks once at all lanes on which something is awaited, and handles what is
+ * there. */
+static struct taken take(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
-    unsigned count = 0;
+    struct taken taken = {.again = core->awaits_rest};
     unsigned came = 0;
-    uint64_t now_ns = 0;
     uint64_t before_ns = core->messages.now_ns;
     bool quiet = false;
-    bool again = core->awaits_rest;
     core->awaits_rest = false;
     /* At most once for each message, because a stream never pauses. */
-    core->patient = core->touched_count == 0 || again;
+    core->patient = core->touched_count == 0 || taken.again;
     bool all = quiet_lanes_are_due(core, clock_ns, clock);
 
     if (all) {
@@ -256,44 +262,54 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
         if (!all && !awaited) {
             continue;
         }
-        unsigned frames = receive_in_turn(core, i, clock_ns, clock, &now_ns);
+        unsigned frames = receive_in_turn(core, i, clock_ns, clock, &taken.now_ns);
         came |= frames > 0 ? 1u << i : 0;
         quiet = quiet || (frames > 0 && !awaited);
-        count += frames;
+        taken.frames += frames;
     }
-    if (count > 0) {
-        note_pace(core, count, now_ns - before_ns, quiet);
+    if (taken.frames > 0) {
+        note_pace(core, taken.frames, taken.now_ns - before_ns, quiet);
     }
-    if (came != core->warm_lanes && count > 0) {
-        note_warmth(core, came, count);
+    if (came != core->warm_lanes && taken.frames > 0) {
+        note_warmth(core, came, taken.frames);
     }
     if (message_reads(&core->messages)) {
-        count += core_end_reads(core, clock_ns, clock, &now_ns);
+        taken.frames += core_end_reads(core, clock_ns, clock, &taken.now_ns);
     }
     if (core->probed) {
         /* Frames that have not come by now count as lost. */
         core->probed = false;
-        count += receive_everything(core, clock_ns, clock, &now_ns);
+        taken.frames += receive_everything(core, clock_ns, clock, &taken.now_ns);
     }
-    if (count == 0) {
+    return taken;
+}
+
+/** May those that were touched wait until the application has been here? It may have an answer that
+ * can carry ours; or a message is half here, and its rest is likely to have come by then. */
+static bool may_wait(struct core *core, const struct taken *taken)
+{
+    if (!core->patient) {
+        return false;
+    }
+    core->awaits_rest = !message_has_ended(&core->messages) && !taken->again && awaits_rest(core);
+    return core->awaits_rest || message_has_ended(&core->messages);
+}
+
+/** Serves those that were touched, unless they may wait. */
+static void serve(struct core *core, const struct taken *taken, uint64_t (*clock_ns)(void *),
+                  void *clock)
+{
+    if (taken->frames == 0) {
         if (core->touched_count > 0) {
             core_service_touched(core, clock_ns(clock));
         }
-        return 0;
-    }
-    if (core->patient && message_has_ended(&core->messages)) {
+    } else if (may_wait(core, taken)) {
         core->patient = false;
-        return count; /* the application first: its answer can carry the acknowledgement */
+    } else {
+        core_service_touched(core, taken->now_ns);
+        core_bulk(core, taken->now_ns);
+        core_timers(core, taken->now_ns); /* those of other peers, under traffic without a pause */
     }
-    if (core->patient && !again && awaits_rest(core)) {
-        core->patient = false;
-        core->awaits_rest = true;
-        return count; /* the rest of the message first, which has probably arrived */
-    }
-    core_service_touched(core, now_ns);
-    core_bulk(core, now_ns);
-    core_timers(core, now_ns); /* timers of other peers must run under constant traffic */
-    return count;
 }
 
 unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
@@ -307,7 +323,9 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
     core->turn_frames = TURN_FRAMES;
     do {
         core->goes_on = false;
-        count += look(core, clock_ns, clock);
+        const struct taken taken = take(core, clock_ns, clock);
+        serve(core, &taken, clock_ns, clock);
+        count += taken.frames;
     } while (core->goes_on && ++turns < TURNS_MAX);
     core->goes_on = false; /* core_timers() sends what is left then */
     core->turn_frames = UINT32_MAX;
