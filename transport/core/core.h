@@ -2,9 +2,8 @@
 /*
  * core.h - an endpoint without its clock: peers, connections, flows and messages over its lanes.
  *
- * Everything here is driven from outside: time comes in as an argument, frames through the lane,
- * randomness through a function. So the same code runs on the wire and on a simulated one, and a
- * failing test is a seed. One thread.
+ * Time comes in as an argument, frames through the lane, randomness through a function. So the same
+ * code runs on a real wire and a simulated one, and a seed repeats a failing test. One thread.
  *
  *      lane -> core_receive -> frame_decode -> connection | flow -> message -> completions
  *      core_service(peer):  message_pump -> flow_transmit -> route_send -> lane
@@ -20,7 +19,7 @@
 
 /** Maximum number of counters (counters.h). */
 #define CORE_COUNTERS_MAX 136
-/** What the network says of a peer's end (peers/suspicion.c). */
+/** Reports of the network that a peer has ended (peers/suspicion.c). */
 struct suspicion {
     uint64_t since_ns;    /**< the first report since the peer was last heard; or 0 */
     uint64_t refused_ns;  /**< the first report from somebody who has seen our frames; 0: none */
@@ -31,7 +30,7 @@ struct suspicion {
     bool repeated;        /**< another such report has come, of another frame or later */
 };
 
-/** What its host says of a peer that is silent (peers/silence.c). */
+/** A silent peer, and whether its host answers (peers/silence.c). */
 struct stillness {
     uint64_t since_ns;   /**< since when the peer is silent while its host answers; 0: not so */
     uint64_t asked_ns;   /**< when the host was last asked; 0: not since the peer was heard */
@@ -107,7 +106,7 @@ static inline bool core_stands_still(const struct core_peer *peer)
 static_assert(sizeof(struct core_peer) + 7 * MESSAGE_PATH_BYTES <= 4000,
               "state of an idle peer: 4 KiB with its map entries and two network cards");
 
-/** Whom a handle stands for (peers/peers.c). */
+/** The peer of a handle (peers/peers.c). */
 struct core_slot {
     struct core_peer *peer; /**< NULL: free */
     uint32_t generation;    /**< of the handle in use, or of the next one */

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core_internal.h - what the files of core/ and peers/ share among themselves, and the order that
- * they are in: each may call those above it, and none below.
+ * core_internal.h - what the files of core/ and peers/ share, and their order: each may call those
+ * above it in this list, and none below.
  *
- *      map, hold, patience, crowd   know nothing of peers
- *      core.h                  struct core, struct core_peer: what all from here on work on
- *      counters, peers/witness, peers/doubt  what is counted, and of whom it is not known whether
- *                              it is there
- *      sealing                 whether frames are sealed, and their seals checked
- *      checking                whether frames have checksums, and which links damage them
+ *      map, hold, patience, crowd  know nothing of peers
+ *      core.h                  struct core and struct core_peer, on which all following files work
+ *      counters, peers/witness, peers/doubt  counters; peers that may have ended
+ *      sealing                 whether frames are sealed; checks seals
+ *      checking                checksums of frames, and which links damage them
  *      control                 frames that carry no message
- *      peers/ask               CONNECT and PROBE: is somebody there?
+ *      peers/ask               CONNECT and PROBE
  *      one_sided               long messages that lanes read from peers' memory
- *      lengths, bulk           how long frames are; the data of long messages
+ *      lengths, bulk           lengths of frames; the data of long messages
  *      peers/reach             which lanes work, which are proven, and which is used
- *      peers/peers             peers come, fail, and are given back
- *      peers/suspicion, peers/silence  peers that the network says have ended, or that say nothing
- *      core                    a peer is serviced; timers; the beginning and the end of it all
- *      rest, receive           frames that have come
- *      look                    at which lanes it is looked for them, and when
- *      post                    what the application posts
+ *      peers/peers             peers are added, fail, and are freed
+ *      peers/suspicion, peers/silence  peers that the network reports as ended, or that are silent
+ *      core                    services a peer; timers; start and end of the core
+ *      rest, receive           received frames
+ *      look                    which lanes are polled, and when
+ *      post                    messages that the application posts
  *
- * scripts/check_layers.py sees to it.
+ * scripts/check_layers.py checks this.
  */
 #ifndef BEOWIRE_CORE_CORE_INTERNAL_H
 #define BEOWIRE_CORE_CORE_INTERNAL_H

@@ -234,15 +234,14 @@ static unsigned receive_in_turn(struct core *core, unsigned by, uint64_t (*clock
     return count;
 }
 
-/** What a look at the lanes has brought. */
+/** The result of polling the lanes once. */
 struct taken {
     unsigned frames;
-    uint64_t now_ns; /**< when; 0: no frame has come */
-    bool again;      /**< the rest of a message was waited for, which is done once */
+    uint64_t now_ns; /**< time of the frames; 0: there were none */
+    bool again;      /**< this poll waited for the rest of a message: only one does */
 };
 
-/** Takes what has come: looks once at all lanes on which something is awaited, and handles what is
- * there. */
+/** Polls all lanes on which frames are expected once, and handles the frames. */
 static struct taken take(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
     struct taken taken = {.again = core->awaits_rest};
@@ -284,8 +283,8 @@ static struct taken take(struct core *core, uint64_t (*clock_ns)(void *), void *
     return taken;
 }
 
-/** May those that were touched wait until the application has been here? It may have an answer that
- * can carry ours; or a message is half here, and its rest is likely to have come by then. */
+/** Is the application first, whose answer can carry the acknowledgements, or the rest of a message,
+ *  which has probably arrived? */
 static bool may_wait(struct core *core, const struct taken *taken)
 {
     if (!core->patient) {
@@ -295,7 +294,7 @@ static bool may_wait(struct core *core, const struct taken *taken)
     return core->awaits_rest || message_has_ended(&core->messages);
 }
 
-/** Serves those that were touched, unless they may wait. */
+/** Services the peers of which frames have come, unless they may wait. */
 static void serve(struct core *core, const struct taken *taken, uint64_t (*clock_ns)(void *),
                   void *clock)
 {
@@ -308,7 +307,8 @@ static void serve(struct core *core, const struct taken *taken, uint64_t (*clock
     } else {
         core_service_touched(core, taken->now_ns);
         core_bulk(core, taken->now_ns);
-        core_timers(core, taken->now_ns); /* those of other peers, under traffic without a pause */
+        core_timers(core,
+                    taken->now_ns); /* timers of other peers must run under constant traffic */
     }
 }
 

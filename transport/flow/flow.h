@@ -20,21 +20,20 @@
  * frames, after FLOW_ACK_DELAY_NS, or at once when asked. While there is a gap, what is sent is
  * SACK, which tells what is kept; at once when the gap opens, or when a part of it is filled.
  *
- * Loss (loss.h). A frame is lost when one that was sent later is known to have arrived. When the
- * last frames are lost nothing is sent later: so when nothing has been acknowledged for two round
- * trips, PROBE is sent, which is small, and serves as the later frame. Data is sent twice only on
- * such evidence. Probes that go unanswered follow at the retransmission timeout (RFC 6298: srtt + 4
- * rttvar, bounds in tuning.h, doubling). A sender that has run out of credit probes likewise, so a
- * lost grant cannot stall it.
+ * Loss (loss.h). A frame is lost when one that was sent later is known to have arrived. If the last
+ * frames are lost, nothing is sent later; so after two round trips without an acknowledgement PROBE
+ * is sent, a small frame that serves as the later one. Data is retransmitted only on such evidence.
+ * Further probes follow at the retransmission timeout (RFC 6298: srtt + 4 rttvar, bounds in
+ * tuning.h, doubling). A sender without credit probes likewise, so a lost grant cannot stall it.
  *
- * Go-back-N (`go_back_n`, both ends alike): the receiver keeps nothing, and its SACK only says that
- * there is a gap; the sender then sends everything from the gap on again. It is what the papers
- * measured (GigaE PM, Sumimoto et al., ICS '99), and there to be measured against.
+ * Go-back-N (`go_back_n`, both ends alike): the receiver keeps nothing, and its SACK only reports a
+ * gap; the sender then retransmits everything from the gap on. This is for comparison with papers
+ * (GigaE PM, Sumimoto et al., ICS '99).
  *
  * Credit. `granted` is the first sequence that the peer may not send; whoever owns the memory
  * raises it with flow_grant().
  *
- * Pure: time and frames come in, frames go out by the peer's route (route/route.h), and back to
+ * Pure: time and frames come in. Frames leave by the peer's route (route/route.h), and return to
  * their owner by flow_take_released(). One thread.
  * Files: flow.c sends, receive.c receives, loss.c decides what is lost.
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lane.h - a way for frames to leave this process and to arrive in another.
+ * lane.h - carries frames from this process to others.
  *
- * A lane may lose, double and reorder frames, but it does not alter them, and delivers to this
- * endpoint only frames that were sent to it. Everything else is the business of the layers above.
- * An endpoint has several: which of them reach a peer follows from the peer's address.
+ * A lane may lose, duplicate and reorder frames, but it does not alter them, and delivers to this
+ * endpoint only frames that were sent to it. All else is done by the layers above. An endpoint has
+ * several lanes; a peer's address says which of them reach the peer.
  *
- * Memory: a frame to be sent has LANE_HEADROOM writable bytes in front of its head, where the lane
- * writes its envelope. A received frame is the lane's, and valid until release().
+ * Memory: a frame to send has LANE_HEADROOM writable bytes in front of its head, where the lane
+ * writes its envelope. A received frame belongs to the lane, and is valid until release().
  * Threads: one at a time.
  *
  * A new lane NAME is
@@ -17,11 +17,11 @@
  *  2. transport/lane/NAME.c, in transport/meson.build, too, with
  *       - a struct that begins with struct lane, and its struct lane_operations;
  *       - every field of struct lane that says what the lane can do ("What it can do", below):
- * those above ask for nothing else. If it can do what none before it could, that is a new field;
+ *         the layers above use nothing else. A new ability is a new field;
  *       - `const struct lane_type NAME_lane_type` (lane_type.h);
- *  3. only if an address does not have yet what it takes to reach it: frame/address_layout.h and
+ *  3. only if an address lacks what is needed to reach it: frame/address_layout.h and
  *     route/address.c;
- *  4. what users and other programs read of it: docs/EXTENDING.md lists the places and the tests.
+ *  4. its name in documents and other programs: docs/EXTENDING.md lists the places and the tests.
  */
 #ifndef BEOWIRE_LANE_LANE_H
 #define BEOWIRE_LANE_LANE_H

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * message.h - messages: tag matching, and their way through frames.
+ * message.h - messages: tag matching, and how messages become frames.
  *
  *   up to one frame       EAGER                              copied on sending: done at once
- *   up to eager limit     EAGER FRAGMENT FRAGMENT ...        copied when it has left (lent.h)
+ *   up to eager limit     EAGER FRAGMENT FRAGMENT ...        copied after sending (lent.h)
  *   longer                ANNOUNCE ----->                    pulled by the receiver when it has a
  *                         <------- PULL ... DATA ----->      buffer (pull/), so it never needs
  *                         <------- DONE                      memory for it
  *
- * A send that is to be confirmed is done when its frames are acknowledged, or DONE has come. One
- * that is to be matched is announced, however short it is: DONE says that a receive has it.
+ * A confirmed send is complete when its frames are acknowledged, or DONE has come. A matched send
+ * is announced, however short it is: DONE says that a receive has it.
  *
  * First frames leave in the order of the sends, and frames arrive in order, so messages match
  * receives in order. A short message does not wait for the data of a long one.
  *
- * Memory of the receiver. A frame of a message that nobody waits for is kept in a *chunk*, and
- * each frame that some peer may send (its credit) has one reserved. Of the chunks of a peer,
+ * Memory of the receiver. A frame of a message without a receive is kept in a *chunk*, and each
+ * frame that some peer may send (its credit) has one reserved. Of the chunks of a peer,
  *
  *      peer.chunks = held by its messages + granted - expected        invariant
  *
  * the first MESSAGE_PEER_CHUNKS are its own, the others come from MESSAGE_CHUNKS that all share.
- * So a frame that was let in can always be kept, unexpected messages are bounded whatever peers
- * do, and no peer can take the last credit from another. A receiver that leaves a peer's messages
- * unmatched stops that peer until it matches some.
+ * So an accepted frame can always be kept, unexpected messages are bounded whatever peers do, and
+ * no peer can take the last credit from another. A receiver that leaves a peer's messages unmatched
+ * stops that peer until it matches some.
  *
- * But an application may wait for a message that is behind all these: for one with another tag, or
- * for a peer that itself waits for credit. Where the peer starves, nothing is taken of what lies
- * there, and the application waits, more is let in, if the layer may grow (spare.h).
+ * But an application may wait for a message behind these: one with another tag, or one of a peer
+ * that itself waits for credit. If a peer starves, its kept messages are not received, and the
+ * application waits, then it gets more credit if the layer may grow (spare.h).
  *
- * The face of message/ are this header, bundle.h, reorder.h and limits.h; the others are for its
- * own files and those of pull/ and remote/, which are of one house with it. What others may set and
- * read is said at struct message_peer and struct message_layer (scripts/check_layers.py sees to
- * it).
+ * The interface of message/ is this header, bundle.h, reorder.h and limits.h; the other headers are
+ * for its own files and those of pull/ and remote/, which belong together. The comments of struct
+ * message_peer and struct message_layer say what others may set and read
+ * (scripts/check_layers.py checks this).
  *
- * Pure: frames come in, frames go out through the flows, operations end up in a list. All memory
- * is made by message_open(), but that for operations beyond those that were ordered, and for frames
- * that nobody has received: both in spare.h. One thread.
+ * Pure: frames come in, frames go out through the flows, operations end in a list. message_open()
+ * allocates all memory, except for operations beyond the ordered number and for unreceived frames
+ * (spare.h). One thread.
  */
 #ifndef BEOWIRE_MESSAGE_MESSAGE_H
 #define BEOWIRE_MESSAGE_MESSAGE_H
@@ -174,7 +174,7 @@ struct message_counters {
 typedef int message_read_memory(void *context, const struct message_peer *peer, uint64_t address,
                                 void *target, uint64_t bytes);
 
-/** By what lanes lend memory and read it (pull/one_sided.h): struct lane_operations has the same,
+/** Lends memory to peers and reads theirs (pull/one_sided.h). struct lane_operations has the same
  * with a lane and addresses. */
 struct one_sided_operations {
     uint64_t (*lend)(void *context, const struct message_peer *peer, const void *memory,
@@ -185,13 +185,13 @@ struct one_sided_operations {
     void (*stop_read)(void *context, void *read);
 };
 
-/** All messages of an endpoint. Whoever is not of message/ may
+/** All messages of an endpoint. Files outside message/ may
  *
  *      set     limits grows read_memory withdraw_memory one_sided read_context lanes
  *      set     may_hold now_ns regions
  *      read    counters ready_peers chunk_count chunks_added
  *
- *  and leaves the others alone: the first line between message_open() and the first message,
+ *  and nothing else: the first line between message_open() and the first message,
  *  `may_hold` before a post, `now_ns` before a frame is handled; `regions` by remote/region.h. Of a
  * lane `kind`, `rail` and `capacity_bytes` are set, and `blocks` is read. */
 struct message_layer {

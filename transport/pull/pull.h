@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pull.h - long messages: the receiver asks for their data, block by block, when it has a buffer.
+ * pull.h - long messages: the receiver requests their data, block by block, when it has a buffer.
  *
  *      sender                                   receiver
  *        ANNOUNCE (sequenced) ------------------>  matches a receive
- *        DATA DATA ... (the first, unasked) ---->  placed, if the receive was there
+ *        DATA DATA ... (the first, unasked) ---->  placed, if the receive was posted
  *        <-------------------------------- PULL    which segments of which block, over which lane
  *        DATA DATA ... ------------------------->  placed where they belong, in any order
  *        <-------------------------------- DONE    (sequenced) the sender's buffer is free
  *
- * PULL and DATA are not sequenced: a lost one is noticed by the receiver, which asks again, and
- * asking twice does no harm. So data may travel any lane, or several at once, and a lane that has
- * died costs only time. The sender keeps nothing but the announced operation; a receiver asks only
- * for what its lanes have room for, so many senders do not drown it.
+ * PULL and DATA are not sequenced: the receiver notices a lost one and requests again, and a
+ * repeated request does no harm. So data may use any lane, or several at once, and a dead lane
+ * costs only time. The sender keeps only the announced operation. A receiver requests only what its
+ * lanes have room for, so many senders do not overload it.
  *
  * A message is cut into *segments*, each the payload of one DATA frame, and *blocks* of up to 64
- * segments, as many as one call to a lane with segmentation offload can send. A block whose
- * segments are incomplete is asked for again
- *   - when its last wanted segment, or data of a block, of any message of this peer, that was asked
- *     for later on the same lane, has arrived: lanes mostly keep the order, so what is missing was
- *     lost;
- *   - when the lane has been silent for the timeout (pull_path.h), or has for so long brought only
- *     data that was asked for later.
+ * segments, as many as one call to a lane with segmentation offload can send. An incomplete block
+ * is requested again
+ *   - when its last wanted segment has arrived, or data of a block of any message of this peer that
+ *     was requested later on the same lane: lanes usually keep the order, so the missing segments
+ *     were lost;
+ *   - when the lane has been silent for the timeout (pull_path.h), or has brought only data
+ *     requested later for that time.
  *
- * Of a sender on our host, blocks are also read from its memory, when it does not send what was
- * asked for (pull_read.c). What comes later of such a block is a duplicate.
+ * If a sender on our host does not send what was requested, blocks are read from its memory
+ * (pull_read.c). Data of such a block that comes later is a duplicate.
  *
- * A message of which all that is wanted is here is in the layer's `pulled`: its receive and its
- * answer are the messages' (message_take_pulled()).
+ * The pull of a message ends with the message in the layer's list `pulled`, from where
+ * message_take_pulled() takes it: receives and answers belong to message/.
  *
- * Pure: time comes in, what is to be sent is handed out. One thread.
+ * Pure: time comes in, requests and frames go out. One thread.
  * Sources: receiver-driven pull of Open-MX (Goglin 2011), Homa's unscheduled bytes (Montazeri et
  * al., SIGCOMM 2018), striping of blocks by measured rate.
  */

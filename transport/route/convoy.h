@@ -87,8 +87,8 @@ static inline uint8_t convoy_lane_of(const struct convoy *convoy, enum flow_way 
 /** Finds the lanes for bursts; to be called again when lanes go down or up. */
 void convoy_find(struct convoy *convoy, const struct paths *paths, const struct path_lanes *lanes);
 
-/** The lane for these frames, which are about to be sent: that of bursts, or `fast`. Those of the
- *  flow from sequence `first` to before `highest` are on their way. */
+/** The lane for frames about to be sent: a lane for bursts, or `fast`. The flow's frames from
+ *  sequence `first` to before `highest` are in flight. */
 unsigned convoy_choose(struct convoy *convoy, struct flow_frame *const *frames, unsigned count,
                        uint32_t first, uint32_t highest, unsigned fast);
 
@@ -96,7 +96,7 @@ unsigned convoy_choose(struct convoy *convoy, struct flow_frame *const *frames, 
  *  otherwise 0. */
 uint32_t convoy_shorter_bytes(const struct flow_frame *frame, const struct flow_frame *next);
 
-/** `count` new frames from sequence `highest` on have left over the lane `by` of those for bursts.
+/** `count` new frames from sequence `highest` on were sent over the lane `by`, a lane for bursts.
  */
 void convoy_sent(struct convoy *convoy, uint32_t highest, unsigned count, unsigned by);
 
@@ -115,8 +115,8 @@ static inline void convoy_released(struct convoy *convoy, const struct flow_fram
     }
 }
 
-/** Would more frames make it cheaper to send these, so many that are pushed and not sent yet? Not
- *  more than the peer has room for while others are on their way: `window` is that of all. */
+/** Should `unsent` pushed frames wait for more, which would make sending cheaper? Not beyond half
+ * of `window`, the peer's room for all frames in flight. */
 static inline bool convoy_waits(const struct convoy *convoy, uint32_t unsent, uint32_t window)
 {
     uint32_t enough = window / 2 < FLOW_BATCH_FRAMES ? window / 2 : FLOW_BATCH_FRAMES;

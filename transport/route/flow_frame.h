@@ -29,8 +29,8 @@ struct flow_frame {
     uint64_t sent_ns;        /**< set by the flow: when it was last sent */
     bool exempt;             /**< may be sent without credit; set before it is pushed */
     bool lent;               /**< set by the owner: `payload` will soon be copied behind the head */
-    uint8_t way;             /**< the route's: enum flow_way, on which it left last */
-    uint8_t first_way;       /**< the route's: on which it left first */
+    uint8_t way;             /**< set by the route: enum flow_way, on which it was last sent */
+    uint8_t first_way;       /**< set by the route: on which it was first sent */
     uint32_t transmissions;  /**< set by the flow: how often it was sent */
 };
 

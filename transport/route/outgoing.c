@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames out: the place that all pass, and over which lane sequenced ones go. */
+/* route_send(), through which all frames leave, and the choice of a lane for sequenced frames. */
 #include "frame/checksum.h"
 #include "route/route.h"
 
