@@ -37,9 +37,8 @@ TEST(fi_av_insert__table_counts_up)
     close_pair(pair);
 }
 
-TEST(fi_av_insert__what_is_no_address)
+PAIR_TEST(fi_av_insert__what_is_no_address)
 {
-    struct pair *pair = open_default_pair();
     uint8_t names[2][FI_NAME_MAX] = {{0}};
     fi_addr_t addresses[2];
     int errors[2] = {-1, -1};
@@ -52,12 +51,10 @@ TEST(fi_av_insert__what_is_no_address)
     assert_int_equal(errors[1], 0);
     assert_int_equal(fi_av_insert(pair->sides[0].av, names, 2, addresses, FI_EVENT, NULL),
                      -FI_EBADFLAGS);
-    close_pair(pair);
 }
 
-TEST(fi_av_insert__thousands)
+PAIR_TEST(fi_av_insert__thousands)
 {
-    struct pair *pair = open_default_pair();
     struct fid_av *av = pair->sides[0].av;
     uint8_t name[FI_NAME_MAX];
     uint8_t found[FI_NAME_MAX];
@@ -76,12 +73,10 @@ TEST(fi_av_insert__thousands)
     assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
     assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, 4321, 1), 0);
     assert_int_equal(completed(pair, 1).len, 1);
-    close_pair(pair);
 }
 
-TEST(fi_av_remove__is_gone_and_its_place_is_used_again)
+PAIR_TEST(fi_av_remove__is_gone_and_its_place_is_used_again)
 {
-    struct pair *pair = open_default_pair();
     struct side *side = &pair->sides[0];
     uint8_t name[FI_NAME_MAX];
     size_t bytes = name_of(&pair->sides[1], name);
@@ -101,12 +96,10 @@ TEST(fi_av_remove__is_gone_and_its_place_is_used_again)
         (void)completed(pair, 1);
         assert_int_equal(got, *expected);
     }
-    close_pair(pair);
 }
 
-TEST(fi_av_lookup__into_too_little_room)
+PAIR_TEST(fi_av_lookup__into_too_little_room)
 {
-    struct pair *pair = open_default_pair();
     uint8_t name[FI_NAME_MAX];
     uint8_t found[FI_NAME_MAX] = {0};
     size_t bytes = 8;
@@ -116,12 +109,10 @@ TEST(fi_av_lookup__into_too_little_room)
     assert_int_equal(bytes, FI_NAME_MAX);
     assert_memory_equal(found, name, 8);
     assert_int_equal(found[8], 0);
-    close_pair(pair);
 }
 
-TEST(fi_av_straddr__can_be_inserted_again)
+PAIR_TEST(fi_av_straddr__can_be_inserted_again)
 {
-    struct pair *pair = open_default_pair();
     struct fid_av *av = pair->sides[0].av;
     uint8_t name[FI_NAME_MAX];
     uint8_t found[FI_NAME_MAX];
@@ -145,12 +136,10 @@ TEST(fi_av_straddr__can_be_inserted_again)
     length = 4;
     (void)fi_av_straddr(av, name, text, &length);
     assert_string_equal(text, "beo");
-    close_pair(pair);
 }
 
-TEST(fi_av_open__what_is_not_offered)
+PAIR_TEST(fi_av_open__what_is_not_offered)
 {
-    struct pair *pair = open_default_pair();
     struct fid_av *av = NULL;
     struct fi_av_attr attributes = {.type = FI_AV_TABLE, .name = "shared", .flags = FI_READ};
 
@@ -160,5 +149,4 @@ TEST(fi_av_open__what_is_not_offered)
     attributes = (struct fi_av_attr){.type = (enum fi_av_type)9};
     assert_int_equal(fi_av_open(pair->sides[0].domain, &attributes, &av, NULL), -FI_EINVAL);
     assert_int_equal(fi_close(&pair->sides[0].av->fid), -FI_EBUSY);
-    close_pair(pair);
 }

@@ -226,14 +226,12 @@ TEST(fi_cntr_set__and_add)
     close_pair(pair);
 }
 
-TEST(fi_cntr_open__bad_attributes)
+PAIR_TEST(fi_cntr_open__bad_attributes)
 {
-    struct pair *pair = open_default_pair();
     struct fid_cntr *counter = NULL;
     struct fi_cntr_attr attributes = {.wait_obj = FI_WAIT_MUTEX_COND};
 
     assert_int_equal(fi_cntr_open(pair->sides[0].domain, &attributes, &counter, NULL), -FI_ENOSYS);
     attributes = (struct fi_cntr_attr){.flags = 1};
     assert_int_equal(fi_cntr_open(pair->sides[0].domain, &attributes, &counter, NULL), -FI_EINVAL);
-    close_pair(pair);
 }

@@ -67,9 +67,8 @@ TEST(fi_cq_read__each_format)
     }
 }
 
-TEST(fi_cq_read__errors_keep_their_place)
+PAIR_TEST(fi_cq_read__errors_keep_their_place)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     struct fid_cq *cq = pair->sides[1].cq;
     char got[3][2];
@@ -101,13 +100,11 @@ TEST(fi_cq_read__errors_keep_their_place)
     assert_int_equal(fi_cq_readerr(cq, &error, 0), -FI_EAGAIN);
     assert_int_equal(fi_cq_read(cq, entries, 3), 1);
     assert_ptr_equal(entries[0].op_context, got[2]);
-    close_pair(pair);
 }
 
 /** Whoever always has something to read answers its peers all the same. */
-TEST(fi_cq_read__makes_progress_while_there_is_something_to_read)
+PAIR_TEST(fi_cq_read__makes_progress_while_there_is_something_to_read)
 {
-    struct pair *pair = open_default_pair();
     struct side *sender = &pair->sides[0];
     const struct side *reader = &pair->sides[1];
     struct fi_cq_tagged_entry entries[2];
@@ -129,7 +126,6 @@ TEST(fi_cq_read__makes_progress_while_there_is_something_to_read)
         assert_false(is_late(start));
     }
     assert_int_equal(fi_cq_read(reader->cq, entries, 2), 2);
-    close_pair(pair);
 }
 
 /** Cancels a receive, and reads that it was. */
@@ -145,16 +141,14 @@ static void read_cancelled(const struct side *side, struct fi_cq_err_entry *erro
     assert_int_equal(error->err, FI_ECANCELED);
 }
 
-TEST(fi_cq_readerr__text_into_the_users_buffer)
+PAIR_TEST(fi_cq_readerr__text_into_the_users_buffer)
 {
-    struct pair *pair = open_default_pair();
     char text[8];
     struct fi_cq_err_entry error = {.err_data = text, .err_data_size = sizeof text};
 
     read_cancelled(&pair->sides[1], &error);
     assert_ptr_equal(error.err_data, text);
     assert_int_equal(error.err_data_size, sizeof text);
-    close_pair(pair);
 }
 
 /** Before 1.5 there was no size, so what lies there is something else of the program's, and the
@@ -352,18 +346,15 @@ TEST(fi_cq_signal__wakes_who_waits)
     close_pair(pair);
 }
 
-TEST(fi_cq_sread__a_queue_without_wait_object)
+PAIR_TEST(fi_cq_sread__a_queue_without_wait_object)
 {
-    struct pair *pair = open_default_pair();
     struct fi_cq_tagged_entry entry;
 
     assert_int_equal(fi_cq_sread(pair->sides[1].cq, &entry, 1, NULL, 0), -FI_EINVAL);
-    close_pair(pair);
 }
 
-TEST(fi_cq_open__bad_attributes)
+PAIR_TEST(fi_cq_open__bad_attributes)
 {
-    struct pair *pair = open_default_pair();
     struct fid_cq *cq = NULL;
     struct fi_cq_attr attributes = {.format = (enum fi_cq_format)77};
 
@@ -373,5 +364,4 @@ TEST(fi_cq_open__bad_attributes)
     attributes = (struct fi_cq_attr){.wait_obj = FI_WAIT_MUTEX_COND};
     assert_int_equal(fi_cq_open(pair->sides[0].domain, &attributes, &cq, NULL), -FI_ENOSYS);
     assert_int_equal(fi_close(&pair->sides[0].cq->fid), -FI_EBUSY);
-    close_pair(pair);
 }

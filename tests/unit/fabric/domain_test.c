@@ -7,13 +7,10 @@
 
 #define KEY 42
 
-TEST(fi_close__what_is_in_use)
+PAIR_TEST(fi_close__what_is_in_use)
 {
-    struct pair *pair = open_default_pair();
-
     assert_int_equal(fi_close(&pair->sides[0].domain->fid), -FI_EBUSY);
     assert_int_equal(fi_close(&pair->sides[0].fabric->fid), -FI_EBUSY);
-    close_pair(pair);
 }
 
 TEST(fi_domain__needs_the_name_of_an_interface)
@@ -33,9 +30,8 @@ TEST(fi_domain__needs_the_name_of_an_interface)
 }
 
 /** Programs call without looking whether there is such a function. */
-TEST(calls__that_are_not_supported_say_so)
+PAIR_TEST(calls__that_are_not_supported_say_so)
 {
-    struct pair *pair = open_default_pair();
     struct side *side = &pair->sides[0];
     struct fid_ep *ep = NULL;
     struct fid_stx *stx = NULL;
@@ -53,7 +49,6 @@ TEST(calls__that_are_not_supported_say_so)
     assert_int_equal(fi_tx_context(side->ep, 0, NULL, &ep, NULL), -FI_ENOSYS);
     assert_int_equal(fi_domain_bind(side->domain, &side->cq->fid, 0), -FI_ENOSYS);
     assert_int_equal(fi_open_ops(&side->domain->fid, "", 0, &ops, NULL), -FI_ENOSYS);
-    close_pair(pair);
 }
 
 TEST(fi_trywait__only_while_there_is_nothing)

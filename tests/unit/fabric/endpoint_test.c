@@ -198,21 +198,18 @@ TEST(fi_enable__a_configuration_that_is_wrong)
     close_side(&side);
 }
 
-TEST(fi_getname__tells_how_long_a_name_is)
+PAIR_TEST(fi_getname__tells_how_long_a_name_is)
 {
-    struct pair *pair = open_default_pair();
     uint8_t name[FI_NAME_MAX];
     size_t bytes = 0;
 
     assert_int_equal(fi_getname(&pair->sides[0].ep->fid, NULL, &bytes), -FI_ETOOSMALL);
     assert_true(bytes <= FI_NAME_MAX);
     assert_int_equal(fi_getname(&pair->sides[0].ep->fid, name, &bytes), 0);
-    close_pair(pair);
 }
 
-TEST(fi_cancel__the_oldest_receive_of_a_context)
+PAIR_TEST(fi_cancel__the_oldest_receive_of_a_context)
 {
-    struct pair *pair = open_default_pair();
     const struct side *receiver = &pair->sides[1];
     char got[2];
 
@@ -226,12 +223,10 @@ TEST(fi_cancel__the_oldest_receive_of_a_context)
     assert_int_equal(fi_tinject(pair->sides[0].ep, "b", 1, pair->sides[0].other, 2), 0);
     assert_ptr_equal(completed(pair, 1).buf, &got[1]);
     assert_int_equal(fi_cancel(&receiver->ep->fid, got), -FI_ENOENT);
-    close_pair(pair);
 }
 
-TEST(fi_setopt__what_there_is)
+PAIR_TEST(fi_setopt__what_there_is)
 {
-    struct pair *pair = open_default_pair();
     struct fid *fid = &pair->sides[0].ep->fid;
     size_t value = 4000;
     size_t bytes = sizeof value;
@@ -249,7 +244,6 @@ TEST(fi_setopt__what_there_is)
     assert_int_equal(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, 1), -FI_EINVAL);
     assert_int_equal(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_BUFFERED_MIN, &value, sizeof value),
                      -FI_ENOPROTOOPT);
-    close_pair(pair);
 }
 
 TEST(fi_control__flags_of_operations)
@@ -273,9 +267,8 @@ TEST(fi_control__flags_of_operations)
     close_pair(pair);
 }
 
-TEST(fi_close__with_operations_outstanding)
+PAIR_TEST(fi_close__with_operations_outstanding)
 {
-    struct pair *pair = open_default_pair();
     static uint8_t got[100000];
     const struct iovec parts[] = {{got, 5000}, {got + 5000, 5000}};
 
@@ -284,7 +277,6 @@ TEST(fi_close__with_operations_outstanding)
     assert_int_equal(fi_trecvv(pair->sides[1].ep, parts, NULL, 2, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
     assert_int_equal(fi_tinject(pair->sides[1].ep, "a", 1, pair->sides[1].other, 1), 0);
     let_arrive(pair, 1);
-    close_pair(pair);
 }
 
 /** The other side is in this thread, so it would never receive what is closed on. */
@@ -515,12 +507,9 @@ static unsigned send_to_many(struct side *side)
     return sent;
 }
 
-TEST(fi_tsend__to_many_that_were_not_announced)
+PAIR_TEST(fi_tsend__to_many_that_were_not_announced)
 {
-    struct pair *pair = open_default_pair();
-
     assert_int_equal(send_to_many(&pair->sides[0]), MANY);
-    close_pair(pair);
 }
 
 TEST(fi_tsend__to_more_than_there_is_room_for)

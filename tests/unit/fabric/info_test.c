@@ -164,9 +164,8 @@ TEST(fi_getinfo__a_node_of_ours)
     assert_null(ask(NULL, "10.77.0.3", FI_SOURCE | FI_NUMERICHOST));
 }
 
-TEST(fi_getinfo__a_node_that_is_a_peer)
+PAIR_TEST(fi_getinfo__a_node_that_is_a_peer)
 {
-    struct pair *pair = open_default_pair();
     uint8_t name[FI_NAME_MAX];
     char text[512];
     size_t bytes = sizeof name;
@@ -181,7 +180,6 @@ TEST(fi_getinfo__a_node_that_is_a_peer)
     assert_memory_equal(info->dest_addr, name, bytes);
     fi_freeinfo(info);
     assert_null(ask(NULL, "10.77.0.2", 0));
-    close_pair(pair);
 }
 
 TEST(fi_getinfo__parameters_out_of_range)
@@ -244,16 +242,14 @@ TEST(fi_getinfo__has_a_source_that_chooses_its_interface_again)
 }
 
 /** It names an interface and no endpoint, so nothing can be sent there. */
-TEST(fi_av_insert__not_a_source_of_fi_getinfo)
+PAIR_TEST(fi_av_insert__not_a_source_of_fi_getinfo)
 {
-    struct pair *pair = open_default_pair();
     struct fi_info *all = ask(NULL, NULL, 0);
     fi_addr_t address = 0;
 
     assert_int_equal(fi_av_insert(pair->sides[0].av, all->src_addr, 1, &address, 0, NULL), 0);
     assert_int_equal(address, FI_ADDR_NOTAVAIL);
     fi_freeinfo(all);
-    close_pair(pair);
 }
 
 TEST(fi_getparams__lists_ours)

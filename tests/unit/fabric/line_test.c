@@ -34,9 +34,8 @@ static void expect(struct pair *pair, unsigned number, const uint8_t *place, boo
     assert_int_equal((in.flags & FI_MULTI_RECV) != 0, last);
 }
 
-TEST(buffers__are_filled_one_after_the_other)
+PAIR_TEST(buffers__are_filled_one_after_the_other)
 {
-    struct pair *pair = open_default_pair();
     uint8_t buffers[3][BUFFER];
 
     for (unsigned i = 0; i < 3; i++) {
@@ -49,12 +48,10 @@ TEST(buffers__are_filled_one_after_the_other)
     for (unsigned i = 0; i < 3 * FIT; i++) {
         expect(pair, i, buffers[i / FIT] + (size_t)(i % FIT) * MESSAGE, i % FIT == FIT - 1);
     }
-    close_pair(pair);
 }
 
-TEST(receives__between_buffers_keep_their_turn)
+PAIR_TEST(receives__between_buffers_keep_their_turn)
 {
-    struct pair *pair = open_default_pair();
     uint8_t first[BUFFER];
     uint8_t single[MESSAGE];
     uint8_t second[BUFFER];
@@ -71,12 +68,10 @@ TEST(receives__between_buffers_keep_their_turn)
     }
     expect(pair, FIT, single, false);
     expect(pair, FIT + 1, second, false);
-    close_pair(pair);
 }
 
-TEST(tagged_receives__do_not_stand_in_line)
+PAIR_TEST(tagged_receives__do_not_stand_in_line)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     uint8_t buffer[BUFFER];
     uint8_t got[MESSAGE];
@@ -86,12 +81,10 @@ TEST(tagged_receives__do_not_stand_in_line)
                      0);
     assert_int_equal(fi_tinject(sender->ep, "a", 1, sender->other, 7), 0);
     assert_ptr_equal(completed(pair, 1).op_context, got);
-    close_pair(pair);
 }
 
-TEST(fi_cancel__in_line)
+PAIR_TEST(fi_cancel__in_line)
 {
-    struct pair *pair = open_default_pair();
     uint8_t buffers[4][BUFFER];
 
     for (unsigned i = 0; i < 4; i++) {
@@ -108,7 +101,6 @@ TEST(fi_cancel__in_line)
     }
     send_numbered(&pair->sides[0], 5);
     expect(pair, 5, buffers[2], false);
-    close_pair(pair);
 }
 
 /** As many receives as can be outstanding, in line or not, leave room for as many sends. */
@@ -138,14 +130,12 @@ TEST(receives__in_line_leave_room_for_sends)
     free(got);
 }
 
-TEST(fi_close__with_receives_in_line)
+PAIR_TEST(fi_close__with_receives_in_line)
 {
-    struct pair *pair = open_default_pair();
     uint8_t buffers[2][BUFFER];
 
     post_buffer(&pair->sides[1], buffers[0], FI_ADDR_UNSPEC);
     post_buffer(&pair->sides[1], buffers[1], FI_ADDR_UNSPEC);
-    close_pair(pair);
 }
 
 TEST(buffers__of_one_peer_hold_up_nobody)

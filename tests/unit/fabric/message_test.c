@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-TEST(fi_send__is_apart_from_tagged)
+PAIR_TEST(fi_send__is_apart_from_tagged)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got[2] = "";
 
@@ -19,12 +18,10 @@ TEST(fi_send__is_apart_from_tagged)
     assert_int_equal(fi_tinject(sender->ep, "t", 1, sender->other, 3), 0);
     assert_ptr_equal(completed(pair, 1).op_context, &got[0]);
     assert_memory_equal(got, "tm", 2);
-    close_pair(pair);
 }
 
-TEST(fi_sendv__and_data)
+PAIR_TEST(fi_sendv__and_data)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got[8] = "";
     struct iovec in[] = {{got, 4}, {got + 4, 4}};
@@ -42,7 +39,6 @@ TEST(fi_sendv__and_data)
     assert_int_equal(fi_recv(pair->sides[1].ep, got, 8, NULL, FI_ADDR_UNSPEC, NULL), 0);
     assert_int_equal(fi_injectdata(sender->ep, "y", 1, 10, sender->other), 0);
     assert_int_equal(completed(pair, 1).data, 10);
-    close_pair(pair);
 }
 
 /** Posts a buffer that takes message after message. */
@@ -100,9 +96,8 @@ TEST(fi_recvmsg__messages_go_on_to_the_next_buffer)
     free(sent);
 }
 
-TEST(fi_cancel__a_buffer_for_many_messages)
+PAIR_TEST(fi_cancel__a_buffer_for_many_messages)
 {
-    struct pair *pair = open_default_pair();
     uint8_t buffer[1000];
 
     post_multi(&pair->sides[1], buffer, sizeof buffer, 100);
@@ -111,7 +106,6 @@ TEST(fi_cancel__a_buffer_for_many_messages)
     assert_int_equal(error.err, FI_ECANCELED);
     assert_ptr_equal(error.op_context, buffer);
     assert_true((error.flags & FI_MULTI_RECV) != 0);
-    close_pair(pair);
 }
 
 /** It has a message already, and ends with that. */

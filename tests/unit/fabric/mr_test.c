@@ -4,9 +4,8 @@
 
 #include <rdma/fi_rma.h>
 
-TEST(fi_mr_reg__for_sending_and_receiving)
+PAIR_TEST(fi_mr_reg__for_sending_and_receiving)
 {
-    struct pair *pair = open_default_pair();
     struct side *side = &pair->sides[0];
     struct fid_mr *region = NULL;
     char buffer[100] = "a";
@@ -22,12 +21,10 @@ TEST(fi_mr_reg__for_sending_and_receiving)
     assert_int_equal(buffer[50], 'a');
     assert_int_equal(fi_close(&side->domain->fid), -FI_EBUSY);
     assert_int_equal(fi_close(&region->fid), 0);
-    close_pair(pair);
 }
 
-TEST(fi_mr_regattr__what_cannot_be)
+PAIR_TEST(fi_mr_regattr__what_cannot_be)
 {
-    struct pair *pair = open_default_pair();
     struct fid_domain *domain = pair->sides[0].domain;
     struct fid_mr *region = NULL;
     char buffer[10];
@@ -41,12 +38,10 @@ TEST(fi_mr_regattr__what_cannot_be)
     assert_int_equal(fi_mr_regattr(domain, &attributes, FI_RMA_EVENT, &region), -FI_EBADFLAGS);
     attributes.iface = FI_HMEM_CUDA;
     assert_int_equal(fi_mr_regattr(domain, &attributes, 0, &region), -FI_EINVAL);
-    close_pair(pair);
 }
 
-TEST(fi_mr_reg__keys_of_the_users_are_used_once)
+PAIR_TEST(fi_mr_reg__keys_of_the_users_are_used_once)
 {
-    struct pair *pair = open_default_pair();
     struct fid_domain *domain = pair->sides[0].domain;
     struct fid_mr *regions[2];
     char buffer[10];
@@ -61,7 +56,6 @@ TEST(fi_mr_reg__keys_of_the_users_are_used_once)
     assert_int_equal(fi_close(&regions[0]->fid), 0);
     assert_int_equal(fi_mr_reg(domain, buffer, 10, FI_REMOTE_READ, 0, 7, 0, &regions[1], NULL), 0);
     assert_int_equal(fi_close(&regions[1]->fid), 0);
-    close_pair(pair);
 }
 
 /** FI_MR_PROV_KEY: the keys are the provider's, another each time; with FI_MR_VIRT_ADDR addresses

@@ -290,4 +290,17 @@ static inline uint8_t *pattern(size_t bytes, unsigned seed)
     return data;
 }
 
+/** A test with a pair as most programs have it, which is closed afterwards. */
+#define PAIR_TEST(name)                                                                            \
+    static void name(struct pair *pair);                                                           \
+    static void name##__with(void **state)                                                         \
+    {                                                                                              \
+        struct pair *pair = open_default_pair();                                                   \
+        (void)state;                                                                               \
+        name(pair);                                                                                \
+        close_pair(pair);                                                                          \
+    }                                                                                              \
+    TEST_LISTED(name, name##__with, NULL, NULL);                                                   \
+    static void name(struct pair *pair)
+
 #endif

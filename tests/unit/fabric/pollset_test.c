@@ -54,9 +54,8 @@ TEST(fi_poll__names_those_that_have_something)
     close_pair(pair);
 }
 
-TEST(fi_poll_add__and_remove)
+PAIR_TEST(fi_poll_add__and_remove)
 {
-    struct pair *pair = open_default_pair();
     struct side *side = &pair->sides[0];
     struct fid_poll *set = open_set(side);
 
@@ -71,13 +70,11 @@ TEST(fi_poll_add__and_remove)
     assert_int_equal(fi_poll_del(set, &side->cq->fid, 0), -FI_EINVAL);
     assert_int_equal(fi_close(&side->domain->fid), -FI_EBUSY);
     assert_int_equal(fi_close(&set->fid), 0);
-    close_pair(pair);
 }
 
 /** The set would look at what is no more. */
-TEST(fi_close__of_what_is_in_a_set)
+PAIR_TEST(fi_close__of_what_is_in_a_set)
 {
-    struct pair *pair = open_default_pair();
     struct fid_domain *domain = pair->sides[0].domain;
     struct fi_cq_attr of_queue = {0};
     struct fi_cntr_attr of_counter = {0};
@@ -102,15 +99,12 @@ TEST(fi_close__of_what_is_in_a_set)
     assert_int_equal(fi_close(&queue->fid), 0);
     assert_int_equal(fi_close(&set->fid), 0);
     assert_int_equal(fi_close(&counter->fid), 0);
-    close_pair(pair);
 }
 
-TEST(fi_poll_open__bad_attributes)
+PAIR_TEST(fi_poll_open__bad_attributes)
 {
-    struct pair *pair = open_default_pair();
     struct fi_poll_attr attributes = {.flags = 1};
     struct fid_poll *set = NULL;
 
     assert_int_equal(fi_poll_open(pair->sides[0].domain, &attributes, &set), -FI_EINVAL);
-    close_pair(pair);
 }

@@ -15,9 +15,8 @@ static ssize_t look(const struct side *side, uint64_t flags, void *buffer, size_
     return fi_trecvmsg(side->ep, &message, flags);
 }
 
-TEST(fi_peek__nothing_there)
+PAIR_TEST(fi_peek__nothing_there)
 {
-    struct pair *pair = open_default_pair();
     struct fi_context context;
 
     assert_int_equal(look(&pair->sides[1], FI_PEEK, NULL, 0, &context), 0);
@@ -25,13 +24,11 @@ TEST(fi_peek__nothing_there)
     assert_int_equal(error.err, FI_ENOMSG);
     assert_ptr_equal(error.op_context, &context);
     assert_int_equal(error.tag, 7);
-    close_pair(pair);
 }
 
 /** Programs that only expect this hand in what they never set. */
-TEST(fi_peek__nothing_there_needs_no_buffer_for_a_text)
+PAIR_TEST(fi_peek__nothing_there_needs_no_buffer_for_a_text)
 {
-    struct pair *pair = open_default_pair();
     struct fi_context context;
     struct fi_cq_err_entry error;
     struct fi_cq_tagged_entry entry;
@@ -45,12 +42,10 @@ TEST(fi_peek__nothing_there_needs_no_buffer_for_a_text)
     assert_int_equal(fi_cq_readerr(pair->sides[1].cq, &error, 0), 1);
     assert_int_equal(error.err, FI_ENOMSG);
     assert_int_equal(error.err_data_size, 0);
-    close_pair(pair);
 }
 
-TEST(fi_peek__shows_a_message_and_leaves_it)
+PAIR_TEST(fi_peek__shows_a_message_and_leaves_it)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     struct fi_context context;
     char got[10];
@@ -69,12 +64,10 @@ TEST(fi_peek__shows_a_message_and_leaves_it)
                      0);
     assert_int_equal(completed(pair, 1).len, 3);
     assert_memory_equal(got, "abc", 3);
-    close_pair(pair);
 }
 
-TEST(fi_claim__only_its_owner_gets_the_message)
+PAIR_TEST(fi_claim__only_its_owner_gets_the_message)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     const struct side *receiver = &pair->sides[1];
     struct fi_context context;
@@ -94,12 +87,10 @@ TEST(fi_claim__only_its_owner_gets_the_message)
     assert_memory_equal(got, "ab", 2);
     /* It can be had once. */
     assert_int_equal(look(receiver, FI_CLAIM, &got[0], 1, &context), -FI_ENOMSG);
-    close_pair(pair);
 }
 
-TEST(fi_discard__throws_messages_away)
+PAIR_TEST(fi_discard__throws_messages_away)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     const struct side *receiver = &pair->sides[1];
     struct fi_context context;
@@ -120,7 +111,6 @@ TEST(fi_discard__throws_messages_away)
     assert_int_equal(fi_trecv(receiver->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
     (void)completed(pair, 1);
     assert_int_equal(got, 'c');
-    close_pair(pair);
 }
 
 TEST(fi_discard__without_room_loses_nothing)
@@ -171,9 +161,8 @@ TEST(fi_cancel__passes_over_what_comes_already)
     free(buffer);
 }
 
-TEST(fi_trecvmsg__flags_that_mean_nothing)
+PAIR_TEST(fi_trecvmsg__flags_that_mean_nothing)
 {
-    struct pair *pair = open_default_pair();
     const struct side *receiver = &pair->sides[1];
     struct fi_context context;
     char got = 0;
@@ -185,12 +174,10 @@ TEST(fi_trecvmsg__flags_that_mean_nothing)
     assert_int_equal(look(receiver, FI_PEEK | FI_TRIGGER, &got, 1, &context), -FI_EBADFLAGS);
     assert_int_equal(look(receiver, FI_TRIGGER, &got, 1, &context), -FI_EBADFLAGS);
     assert_int_equal(look(receiver, FI_MULTI_RECV, &got, 1, &context), -FI_EINVAL);
-    close_pair(pair);
 }
 
-TEST(fi_trecv__message_longer_than_the_buffer)
+PAIR_TEST(fi_trecv__message_longer_than_the_buffer)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got[4] = "";
 
@@ -202,7 +189,6 @@ TEST(fi_trecv__message_longer_than_the_buffer)
     assert_int_equal(error.len, 3);
     assert_int_equal(error.olen, 5);
     assert_string_equal(got, "abc");
-    close_pair(pair);
 }
 
 TEST(fi_trecv__directed_takes_only_from_its_peer)

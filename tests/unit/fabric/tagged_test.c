@@ -50,9 +50,8 @@ TEST(fi_tsend__short_and_unexpected)
     send_and_receive(8, true);
 }
 
-TEST(fi_tsenddata__comes_with_its_data)
+PAIR_TEST(fi_tsenddata__comes_with_its_data)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got = 0;
 
@@ -69,12 +68,10 @@ TEST(fi_tsenddata__comes_with_its_data)
     assert_int_equal(
         fi_tsenddata(sender->ep, "a", 1, NULL, UINT64_C(1) << 32, sender->other, 1, NULL),
         -FI_EINVAL);
-    close_pair(pair);
 }
 
-TEST(fi_tsendv__parts_become_one)
+PAIR_TEST(fi_tsendv__parts_become_one)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char first[3];
     char second[10];
@@ -89,7 +86,6 @@ TEST(fi_tsendv__parts_become_one)
     assert_int_equal(fi_tsendv(sender->ep, out, NULL, sender->info->tx_attr->iov_limit + 1,
                                sender->other, 1, NULL),
                      -FI_EINVAL);
-    close_pair(pair);
 }
 
 TEST(fi_tsendmsg__flags_decide)
@@ -117,9 +113,8 @@ TEST(fi_tsendmsg__flags_decide)
     close_pair(pair);
 }
 
-TEST(fi_trecv__takes_only_its_tag)
+PAIR_TEST(fi_trecv__takes_only_its_tag)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char got[2] = "";
 
@@ -139,5 +134,4 @@ TEST(fi_trecv__takes_only_its_tag)
     assert_int_equal(
         fi_trecv(pair->sides[1].ep, got, 1, NULL, FI_ADDR_UNSPEC, UINT64_C(1) << 62, 0, NULL),
         -FI_EINVAL);
-    close_pair(pair);
 }

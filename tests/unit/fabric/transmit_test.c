@@ -6,9 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-TEST(fi_tinject__before_there_is_a_connection)
+PAIR_TEST(fi_tinject__before_there_is_a_connection)
 {
-    struct pair *pair = open_default_pair();
     const struct side *sender = &pair->sides[0];
     char buffer[8] = "first";
     char got[8] = "";
@@ -19,7 +18,6 @@ TEST(fi_tinject__before_there_is_a_connection)
                      0);
     (void)completed(pair, 1);
     assert_string_equal(got, "first");
-    close_pair(pair);
 }
 
 TEST(fi_tinject__as_long_as_promised)
@@ -96,13 +94,10 @@ TEST(fi_tsend__more_than_fit_are_refused_not_lost)
     assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
 }
 
-TEST(fi_tsend__to_nobody)
+PAIR_TEST(fi_tsend__to_nobody)
 {
-    struct pair *pair = open_default_pair();
-
     assert_int_equal(fi_tsend(pair->sides[0].ep, "a", 1, NULL, 99, 1, NULL), -FI_EINVAL);
     assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, FI_ADDR_UNSPEC, 1), -FI_EINVAL);
-    close_pair(pair);
 }
 
 /** A peer that closes with our message unmatched: the operation ends, with an error that names it.

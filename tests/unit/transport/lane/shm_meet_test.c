@@ -22,11 +22,8 @@ TEST(shm_meet_reach__twice_is_the_same_peer)
     close_shm(b);
 }
 
-TEST(shm_meet__both_at_once_are_one_peer_each)
+MET_TEST(shm_meet__both_at_once_are_one_peer_each)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
     struct lane_address to_a = reach_lane(b, a);
     struct lane_address from;
 
@@ -40,15 +37,10 @@ TEST(shm_meet__both_at_once_are_one_peer_each)
     settle(b);
     assert_int_equal(inside(a)->peers_end, 1);
     assert_int_equal(inside(b)->peers_end, 1);
-    close_shm(a);
-    close_shm(b);
 }
 
-TEST(shm_meet__who_is_reached_first_can_answer)
+MET_TEST(shm_meet__who_is_reached_first_can_answer)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
     struct lane_address from;
 
     assert_true(send_number(a, &to_b, 1, 8));
@@ -58,8 +50,6 @@ TEST(shm_meet__who_is_reached_first_can_answer)
     assert_int_equal(receive_number(a, NULL), 2);
     struct lane_address to_a = reach_lane(b, a);
     assert_memory_equal(&from, &to_a, sizeof from);
-    close_shm(a);
-    close_shm(b);
 }
 
 TEST(shm_meet_reach__nobody_there_has_ended)
@@ -160,11 +150,8 @@ TEST(shm_meet__one_ring_from_each_incarnation)
     close_shm(a);
 }
 
-TEST(shm_meet__an_end_that_is_only_claimed_is_not_told)
+MET_TEST(shm_meet__an_end_that_is_only_claimed_is_not_told)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
     struct lane_loss lost;
     void *memory = NULL;
 
@@ -177,8 +164,6 @@ TEST(shm_meet__an_end_that_is_only_claimed_is_not_told)
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
     shm_segment_unmap(memory, sizeof(struct shm_ring));
-    close_shm(a);
-    close_shm(b);
 }
 
 TEST(shm_meet__a_reply_that_is_none_ends_the_peer)
@@ -204,12 +189,8 @@ TEST(shm_meet__a_reply_that_is_none_ends_the_peer)
     close_shm(a);
 }
 
-TEST(shm_meet__wake_ups_that_nobody_asked_for)
+MET_TEST(shm_meet__wake_ups_that_nobody_asked_for)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
-
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
     settle(a);
@@ -223,8 +204,6 @@ TEST(shm_meet__wake_ups_that_nobody_asked_for)
     assert_int_equal(wait_for(b, 0), 0); /* all have been taken: it can sleep */
     assert_true(send_number(a, &to_b, 2, 8));
     assert_int_equal(receive_number(b, NULL), 2);
-    close_shm(a);
-    close_shm(b);
 }
 
 TEST(shm_meet_prepare__peer_that_ended_before_anything_was_sent)
@@ -256,11 +235,8 @@ static void allow_files(bool more)
 }
 
 /** Nothing is known of the peer: it has not ended. */
-TEST(shm_meet_prepare__without_files_it_is_tried_again)
+MET_TEST(shm_meet_prepare__without_files_it_is_tried_again)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
     struct lane_loss lost;
 
     allow_files(false);
@@ -272,23 +248,15 @@ TEST(shm_meet_prepare__without_files_it_is_tried_again)
     assert_false(a->operations->lost(a, &lost));
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
-    close_shm(a);
-    close_shm(b);
 }
 
-TEST(shm_meet__who_cannot_be_let_in_does_not_wait_for_ever)
+MET_TEST(shm_meet__who_cannot_be_let_in_does_not_wait_for_ever)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
-
     assert_true(send_number(a, &to_b, 1, 8));
     allow_files(false);
     settle(b);
     allow_files(true);
     wait_for_loss(a, &to_b);
-    close_shm(a);
-    close_shm(b);
 }
 
 /** The process had no room only for a while. */
@@ -318,11 +286,8 @@ TEST(shm_meet__who_comes_later_is_let_in)
     close_shm(c);
 }
 
-TEST(shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket)
+MET_TEST(shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
     struct lane_loss lost;
 
     assert_true(send_number(a, &to_b, 1, 8));
@@ -337,8 +302,6 @@ TEST(shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket)
     assert_true(send_number(a, &to_b, 2, 8));
     assert_int_equal(wait_for(b, PATIENCE_NS), 1);
     assert_int_equal(receive_number(b, NULL), 2);
-    close_shm(a);
-    close_shm(b);
 }
 
 TEST(shm_leave__the_other_hears_of_it_and_nothing_stays)

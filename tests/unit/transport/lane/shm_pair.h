@@ -149,4 +149,19 @@ static inline void settle(struct lane *lane)
     shm_peers_tidy(shm);
 }
 
+/** A test with two lanes, and the second as the first reaches it; they are closed afterwards. */
+#define MET_TEST(name)                                                                             \
+    static void name(struct lane *a, struct lane *b, struct lane_address to_b);                    \
+    static void name##__with(void **state)                                                         \
+    {                                                                                              \
+        struct lane *a = open_shm(1);                                                              \
+        struct lane *b = open_shm(2);                                                              \
+        (void)state;                                                                               \
+        name(a, b, reach_lane(a, b));                                                              \
+        close_shm(a);                                                                              \
+        close_shm(b);                                                                              \
+    }                                                                                              \
+    TEST_LISTED(name, name##__with, NULL, NULL);                                                   \
+    static void name(struct lane *a, struct lane *b, struct lane_address to_b)
+
 #endif /* BEOWIRE_TESTS_LANE_SHM_PAIR_H */

@@ -59,12 +59,8 @@ static bool is_always(const struct shm_lane *shm, const struct shm_peer *peer)
     return true;
 }
 
-TEST(shm_peers_quieten__a_bell_makes_the_ring_polled_again)
+MET_TEST(shm_peers_quieten__a_bell_makes_the_ring_polled_again)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
-
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
     assert_int_equal(inside(b)->polled_count, 1);
@@ -84,24 +80,16 @@ TEST(shm_peers_quieten__a_bell_makes_the_ring_polled_again)
     assert_int_equal(receive_number(b, NULL), 3);
     assert_true(send_number(a, &to_b, 4, 8));
     assert_int_equal(a->sent_calls, calls + 1);
-    close_shm(a);
-    close_shm(b);
 }
 
-TEST(shm_peers_quieten__a_ring_that_is_not_empty_stays)
+MET_TEST(shm_peers_quieten__a_ring_that_is_not_empty_stays)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
-
     assert_true(send_number(a, &to_b, 1, 8));
     assert_int_equal(receive_number(b, NULL), 1);
     assert_true(send_number(a, &to_b, 2, 8));
     assert_false(shm_peers_quieten(shm_of(b), is_always));
     assert_int_equal(inside(b)->polled_count, 1);
     assert_int_equal(receive_number(b, NULL), 2);
-    close_shm(a);
-    close_shm(b);
 }
 
 TEST(shm_peers_heed_bell__peers_that_share_a_bell)

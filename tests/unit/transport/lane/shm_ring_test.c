@@ -43,6 +43,20 @@ static void close_pipe(struct pipe_of_frames *pipe)
     free(pipe);
 }
 
+static int prepare(void **state)
+{
+    *state = open_pipe();
+    return 0;
+}
+
+static int tidy_up(void **state)
+{
+    close_pipe(*state);
+    return 0;
+}
+
+#define PIPE_TEST(name) TEST_WITH(struct pipe_of_frames *pipe, name, prepare, tidy_up)
+
 /** A frame of `bytes` bytes, `apart` of them as payload elsewhere. */
 static bool put(struct pipe_of_frames *pipe, enum frame_type type, uint32_t bytes, uint32_t apart,
                 uint32_t seed)
@@ -86,10 +100,8 @@ static void check(const struct lane_incoming *frame, enum frame_type type, uint3
     }
 }
 
-TEST(shm_ring__frames_of_each_length_arrive_whole)
+PIPE_TEST(shm_ring__frames_of_each_length_arrive_whole)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     for (uint32_t bytes = 1; bytes <= SHM_FRAME_BYTES; bytes += bytes < 600 ? 1 : 97) {
         enum frame_type type = bytes % 3 == 0   ? FRAME_DATA
                                : bytes % 2 == 0 ? FRAME_EAGER
@@ -104,23 +116,17 @@ TEST(shm_ring__frames_of_each_length_arrive_whole)
     assert_true(put(pipe, FRAME_EAGER, SHM_FRAME_BYTES, SHM_PAYLOAD_BYTES, 1));
     assert_int_equal(take(pipe, 1), 1);
     check(&pipe->frames[0], FRAME_EAGER, SHM_FRAME_BYTES, 1);
-    close_pipe(pipe);
 }
 
-TEST(shm_ring__payload_begins_on_a_line)
+PIPE_TEST(shm_ring__payload_begins_on_a_line)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     assert_true(put(pipe, FRAME_EAGER, 46 + 1000, 1000, 1));
     assert_int_equal(take(pipe, 1), 1);
     assert_int_equal((uintptr_t)pipe->frames[0].payload % SHM_LINE_BYTES, 0);
-    close_pipe(pipe);
 }
 
-TEST(shm_ring__takes_no_more_than_asked_for_and_in_order)
+PIPE_TEST(shm_ring__takes_no_more_than_asked_for_and_in_order)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     for (uint32_t i = 0; i < 10; i++) {
         assert_true(put(pipe, FRAME_EAGER, 50 + i * 40, 0, i));
     }
@@ -130,13 +136,10 @@ TEST(shm_ring__takes_no_more_than_asked_for_and_in_order)
     check(&pipe->frames[0], FRAME_EAGER, 210, 4);
     assert_int_equal(take(pipe, 4), 2);
     assert_int_equal(take(pipe, 4), 0);
-    close_pipe(pipe);
 }
 
-TEST(shm_ring__full_of_cells_takes_nothing_until_released)
+PIPE_TEST(shm_ring__full_of_cells_takes_nothing_until_released)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     for (uint32_t i = 0; i < SHM_CELLS; i++) {
         assert_true(put(pipe, FRAME_EAGER, 50, 0, i));
     }
@@ -151,12 +154,10 @@ TEST(shm_ring__full_of_cells_takes_nothing_until_released)
     assert_true(put(pipe, FRAME_EAGER, 50, 0, 99));
     assert_int_equal(take(pipe, COPIES), 1);
     check(&pipe->frames[0], FRAME_EAGER, 50, 99);
-    close_pipe(pipe);
 }
 
-TEST(shm_ring__full_of_data_takes_nothing_until_released)
+PIPE_TEST(shm_ring__full_of_data_takes_nothing_until_released)
 {
-    struct pipe_of_frames *pipe = open_pipe();
     uint32_t held = 0;
 
     while (put(pipe, FRAME_EAGER, SHM_FRAME_BYTES, SHM_PAYLOAD_BYTES, held)) {
@@ -172,7 +173,6 @@ TEST(shm_ring__full_of_data_takes_nothing_until_released)
         assert_int_equal(take(pipe, 1), 1);
         check(&pipe->frames[0], FRAME_EAGER, SHM_FRAME_BYTES, i);
     }
-    close_pipe(pipe);
 }
 
 /** Frames of random lengths, some waiting: over every end of cells and data. */
@@ -201,17 +201,13 @@ static void go_round(struct pipe_of_frames *pipe, unsigned frames)
     }
 }
 
-TEST(shm_ring__goes_round_and_round)
+PIPE_TEST(shm_ring__goes_round_and_round)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     go_round(pipe, 100 * SHM_CELLS);
-    close_pipe(pipe);
 }
 
-TEST(shm_ring__its_counts_wrap_around)
+PIPE_TEST(shm_ring__its_counts_wrap_around)
 {
-    struct pipe_of_frames *pipe = open_pipe();
     uint32_t start = 0u - 40 * SHM_CELLS;
 
     /* As if it had been used so often: each cell has its last round. */
@@ -225,12 +221,10 @@ TEST(shm_ring__its_counts_wrap_around)
     assert_int_equal(take(pipe, COPIES), 0);
     go_round(pipe, 100 * SHM_CELLS);
     assert_true(pipe->producer.written < start);
-    close_pipe(pipe);
 }
 
-TEST(shm_ring__rounds_beyond_16_bits)
+PIPE_TEST(shm_ring__rounds_beyond_16_bits)
 {
-    struct pipe_of_frames *pipe = open_pipe();
     struct lane_outgoing frame = {.head = (uint8_t[28]){0}, .head_bytes = 28};
 
     for (uint32_t i = 0; i < 65540u * SHM_CELLS; i += SHM_CELLS / 4) {
@@ -242,7 +236,6 @@ TEST(shm_ring__rounds_beyond_16_bits)
         }
         shm_consumer_release(&pipe->consumer);
     }
-    close_pipe(pipe);
 }
 
 static void fill(struct pipe_of_frames *pipe)
@@ -252,23 +245,18 @@ static void fill(struct pipe_of_frames *pipe)
     assert_false(pipe->producer.broken);
 }
 
-TEST(shm_producer__consumer_that_gives_back_what_it_never_had)
+PIPE_TEST(shm_producer__consumer_that_gives_back_what_it_never_had)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     fill(pipe);
     pipe->ring->consumed = SHM_CELLS + 1;
     assert_false(put(pipe, FRAME_EAGER, 50, 0, 0));
     assert_true(pipe->producer.broken);
     pipe->ring->consumed = 1;
     assert_false(put(pipe, FRAME_EAGER, 50, 0, 0));
-    close_pipe(pipe);
 }
 
-TEST(shm_producer__consumer_that_takes_back)
+PIPE_TEST(shm_producer__consumer_that_takes_back)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     fill(pipe);
     pipe->ring->consumed = 64;
     fill(pipe);
@@ -276,12 +264,10 @@ TEST(shm_producer__consumer_that_takes_back)
     pipe->ring->consumed = 63;
     assert_false(put(pipe, FRAME_EAGER, 50, 0, 0));
     assert_true(pipe->producer.broken);
-    close_pipe(pipe);
 }
 
-TEST(shm_consumer__producer_that_writes_anything)
+PIPE_TEST(shm_consumer__producer_that_writes_anything)
 {
-    struct pipe_of_frames *pipe = open_pipe();
     struct random random = {0};
     unsigned whole = 0;
 
@@ -309,13 +295,10 @@ TEST(shm_consumer__producer_that_writes_anything)
         shm_consumer_release(&pipe->consumer);
     }
     assert_in_range(whole, 10000, 290000);
-    close_pipe(pipe);
 }
 
-TEST(shm_consumer__broken_stays_broken)
+PIPE_TEST(shm_consumer__broken_stays_broken)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     assert_true(put(pipe, FRAME_EAGER, 50, 0, 1));
     pipe->ring->cells[0].control = UINT64_C(1) << 48 | UINT64_C(65535) << 32;
     assert_int_equal(take(pipe, COPIES), 0);
@@ -323,13 +306,10 @@ TEST(shm_consumer__broken_stays_broken)
     assert_true(shm_consumer_is_empty(&pipe->consumer));
     pipe->ring->cells[0].control = UINT64_C(1) << 48 | UINT64_C(50) << 32;
     assert_int_equal(take(pipe, COPIES), 0);
-    close_pipe(pipe);
 }
 
-TEST(shm_consumer__headers_cannot_change_after_they_were_taken)
+PIPE_TEST(shm_consumer__headers_cannot_change_after_they_were_taken)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     assert_true(put(pipe, FRAME_EAGER, 54, 0, 1));
     assert_true(put(pipe, FRAME_CONNECT, 188, 0, 2));
     assert_true(put(pipe, FRAME_EAGER, 5000, 4000, 3));
@@ -343,13 +323,10 @@ TEST(shm_consumer__headers_cannot_change_after_they_were_taken)
     for (uint32_t i = 2; i < 46; i++) {
         assert_int_equal(pipe->frames[2].data[i], (uint8_t)(3 + i * 7));
     }
-    close_pipe(pipe);
 }
 
-TEST(shm_ring__attention_has_a_new_number_for_each_sleep)
+PIPE_TEST(shm_ring__attention_has_a_new_number_for_each_sleep)
 {
-    struct pipe_of_frames *pipe = open_pipe();
-
     assert_int_equal(shm_producer_attention(&pipe->producer), 0);
     shm_consumer_sleep(&pipe->consumer);
     uint32_t first = shm_producer_attention(&pipe->producer);
@@ -360,7 +337,6 @@ TEST(shm_ring__attention_has_a_new_number_for_each_sleep)
     shm_consumer_sleep(&pipe->consumer);
     assert_int_not_equal(shm_producer_attention(&pipe->producer), first);
     assert_int_equal(shm_producer_attention(&pipe->producer) % 2, 1);
-    close_pipe(pipe);
 }
 
 /* ---- two threads --------------------------------------------------------------------------- */

@@ -41,11 +41,8 @@ TEST(shm_lane_open__an_incarnation_is_open_once)
     close_shm(a);
 }
 
-TEST(shm_lane__frames_arrive_whole_and_in_order)
+MET_TEST(shm_lane__frames_arrive_whole_and_in_order)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
     struct lane_address to_a = reach_lane(b, a);
     struct lane_address from;
 
@@ -59,15 +56,10 @@ TEST(shm_lane__frames_arrive_whole_and_in_order)
     assert_int_equal(b->received_frames, 20 * SHM_CELLS);
     assert_int_equal(b->received_bytes, a->sent_bytes);
     assert_int_equal(a->sent_calls, 1); /* HELLO; sending is none */
-    close_shm(a);
-    close_shm(b);
 }
 
-TEST(shm_lane__full_takes_nothing_and_loses_nothing)
+MET_TEST(shm_lane__full_takes_nothing_and_loses_nothing)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
     unsigned sent = 0;
 
     while (send_number(a, &to_b, (uint8_t)sent, 8)) {
@@ -80,15 +72,10 @@ TEST(shm_lane__full_takes_nothing_and_loses_nothing)
     }
     assert_true(send_number(a, &to_b, 77, 8));
     assert_int_equal(receive_number(b, NULL), 77);
-    close_shm(a);
-    close_shm(b);
 }
 
-TEST(shm_lane__many_in_a_call)
+MET_TEST(shm_lane__many_in_a_call)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
     struct lane_outgoing outgoing[300];
     static struct lane_incoming incoming[300];
     uint8_t heads[300][LANE_HEADROOM + HEAD_BYTES] = {0};
@@ -112,8 +99,6 @@ TEST(shm_lane__many_in_a_call)
         assert_int_equal(b->operations->arm(b), both == 0);
         b->operations->release(b);
     }
-    close_shm(a);
-    close_shm(b);
 }
 
 TEST(shm_lane__to_itself)
@@ -434,12 +419,8 @@ TEST(shm_send__peer_that_breaks_the_rules_is_lost)
 
 /* ---- sleeping ------------------------------------------------------------------------------ */
 
-TEST(shm_arm__frames_that_are_there_prevent_sleep)
+MET_TEST(shm_arm__frames_that_are_there_prevent_sleep)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address to_b = reach_lane(a, b);
-
     assert_true(b->operations->arm(b));
     assert_int_equal(wait_for(b, PATIENCE_NS), 1); /* somebody has connected */
     assert_true(send_number(a, &to_b, 1, 8));
@@ -454,8 +435,6 @@ TEST(shm_arm__frames_that_are_there_prevent_sleep)
     assert_int_equal(receive_number(b, NULL), 3);
     assert_true(b->operations->arm(b));
     assert_int_equal(wait_for(b, 0), 0); /* the wake-up has been taken */
-    close_shm(a);
-    close_shm(b);
 }
 
 #define PINGS 20000

@@ -9,10 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-TEST(tso_receive__expected_data_is_placed)
+PAIR_TEST_OF(open_lanes, tso_receive__expected_data_is_placed)
 {
     const uint32_t bytes = 3 * TRAIN_BYTES + 2 * SEGMENT + 17;
-    struct udp_pair pair = open_lanes();
 
     expect(&pair, MESSAGE, 5, bytes);
     for (unsigned i = 0; i < 3; i++) {
@@ -32,14 +31,11 @@ TEST(tso_receive__expected_data_is_placed)
     send_part(&pair, MESSAGE, 200, SEGMENT, TRAIN_BYTES);
     assert_ptr_not_equal(take_train(&pair, MESSAGE, 200), target + bytes);
     assert_int_equal(target[bytes], 0);
-    close_pair(&pair);
 }
 
 /** What is expected after that is said between two calls, so none may go too far. */
-TEST(tso_receive__stops_when_all_that_was_expected_has_come)
+PAIR_TEST_OF(open_lanes, tso_receive__stops_when_all_that_was_expected_has_come)
 {
-    struct udp_pair pair = open_lanes();
-
     for (unsigned round = 0; round < 20; round++) {
         for (unsigned i = 0; i < 4; i++) {
             send_part(&pair, MESSAGE, i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
@@ -50,7 +46,6 @@ TEST(tso_receive__stops_when_all_that_was_expected_has_come)
         take_part(&pair, MESSAGE, 2 * TRAIN_SEGMENTS, SEGMENT, 2 * TRAIN_BYTES);
         assert_int_equal(pair.b->placed_frames, (round + 1) * 4 * TRAIN_SEGMENTS);
     }
-    close_pair(&pair);
 }
 
 /** Whatever of the expectation is not as it comes, or if it is less than comes at once: the data is
@@ -84,10 +79,8 @@ TEST(tso_receive__expected_otherwise)
 }
 
 /** Copying twice is avoided for a while, until something comes as expected. */
-TEST(tso_receive__after_a_wrong_expectation)
+PAIR_TEST_OF(open_lanes, tso_receive__after_a_wrong_expectation)
 {
-    struct udp_pair pair = open_lanes();
-
     expect(&pair, MESSAGE, 0, TRAIN_BYTES);
     send_part(&pair, MESSAGE + 1, 0, SEGMENT, TRAIN_BYTES);
     take_train(&pair, MESSAGE + 1, 0);
@@ -106,14 +99,11 @@ TEST(tso_receive__after_a_wrong_expectation)
     expect(&pair, MESSAGE, 0, TRAIN_BYTES);
     send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
     assert_ptr_equal(take_train(&pair, MESSAGE, 0), target);
-    close_pair(&pair);
 }
 
 /** Its place may be handed out in another frame, so nothing is put there until more is said. */
-TEST(tso_receive__expects_nothing_after_something_else)
+PAIR_TEST_OF(open_lanes, tso_receive__expects_nothing_after_something_else)
 {
-    struct udp_pair pair = open_lanes();
-
     expect(&pair, MESSAGE, 0, sizeof target);
     send_part(&pair, MESSAGE, SEGMENT, SEGMENT, TRAIN_BYTES);
     take_train(&pair, MESSAGE, SEGMENT);
@@ -122,12 +112,10 @@ TEST(tso_receive__expects_nothing_after_something_else)
         assert_false(is_at_target(take_train(&pair, MESSAGE, 0)));
     }
     assert_int_equal(pair.b->placed_frames, 0);
-    close_pair(&pair);
 }
 
-TEST(tso_receive__expect_nothing_any_more)
+PAIR_TEST_OF(open_lanes, tso_receive__expect_nothing_any_more)
 {
-    struct udp_pair pair = open_lanes();
     const struct lane_expectation nothing = {0};
 
     expect(&pair, MESSAGE, 0, sizeof target);
@@ -136,7 +124,6 @@ TEST(tso_receive__expect_nothing_any_more)
     take_train(&pair, MESSAGE, 0);
     assert_int_equal(pair.b->placed_frames, 0);
     assert_int_equal(target[0], 0);
-    close_pair(&pair);
 }
 
 /* ---- damaged frames ------------------------------------------------------------------------- */
@@ -177,10 +164,8 @@ static void send_on_wire(const struct udp_pair *pair, uint32_t segment, bool dam
 }
 
 /** It is handed out as such, and what is expected stays so. */
-TEST(tso_receive__a_damaged_segment)
+PAIR_TEST_OF(open_lanes, tso_receive__a_damaged_segment)
 {
-    struct udp_pair pair = open_lanes();
-
     pair.b->verify = true;
     expect(&pair, MESSAGE, 0, 3 * SEGMENT);
     send_on_wire(&pair, 0, true);
@@ -196,19 +181,15 @@ TEST(tso_receive__a_damaged_segment)
         assert_ptr_equal(incoming[0].payload, target + (size_t)segment * SEGMENT);
         pair.b->operations->release(pair.b);
     }
-    close_pair(&pair);
 }
 
-TEST(tso_receive__nobody_wants_to_know_whether_it_is_damaged)
+PAIR_TEST_OF(open_lanes, tso_receive__nobody_wants_to_know_whether_it_is_damaged)
 {
-    struct udp_pair pair = open_lanes();
-
     send_on_wire(&pair, 0, true);
     assert_int_equal(receive_some(pair.b, incoming, 1), 1);
     assert_false(incoming[0].damaged);
     assert_int_equal(incoming[0].bytes, sizeof(struct frame_data) + SEGMENT);
     pair.b->operations->release(pair.b);
-    close_pair(&pair);
 }
 
 int main(int argc, char **argv)

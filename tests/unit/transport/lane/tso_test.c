@@ -16,10 +16,8 @@
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
-TEST(tso_lane__a_train_arrives_as_one)
+PAIR_TEST_OF(open_lanes, tso_lane__a_train_arrives_as_one)
 {
-    struct udp_pair pair = open_lanes();
-
     assert_true(pair.a->cuts);
     assert_int_equal(pair.a->frame_bytes, SEGMENT);
     assert_nothing_is_there(pair.b);
@@ -32,13 +30,11 @@ TEST(tso_lane__a_train_arrives_as_one)
     assert_int_equal(pair.b->received_bytes, TRAIN_SEGMENTS * 1500);
     assert_int_equal(pair.b->placed_frames, 0);
     assert_nothing_is_there(pair.b);
-    close_pair(&pair);
 }
 
-TEST(tso_lane__the_last_segment_is_shorter)
+PAIR_TEST_OF(open_lanes, tso_lane__the_last_segment_is_shorter)
 {
     const uint32_t lengths[] = {SEGMENT + 1, 10 * SEGMENT + 17, TRAIN_BYTES - 1, TRAIN_BYTES + 1};
-    struct udp_pair pair = open_lanes();
 
     for (unsigned i = 0; i < 4; i++) {
         send_part(&pair, MESSAGE, 0, SEGMENT, lengths[i]);
@@ -49,20 +45,17 @@ TEST(tso_lane__the_last_segment_is_shorter)
     (void)take_part(&pair, MESSAGE, 0, SEGMENT, TSO_PAYLOAD_BYTES_MAX);
     assert_int_equal(pair.a->sent_frames, 2 + 11 + 44 + 45 + 45);
     assert_int_equal(pair.b->received_frames, pair.a->sent_frames);
-    close_pair(&pair);
 }
 
-TEST(tso_lane__one_segment)
+PAIR_TEST_OF(open_lanes, tso_lane__one_segment)
 {
     const uint32_t lengths[] = {1, 5, 6, 7, SEGMENT - 1, SEGMENT};
-    struct udp_pair pair = open_lanes();
 
     for (unsigned i = 0; i < 6; i++) {
         send_part(&pair, MESSAGE, i, SEGMENT, lengths[i]);
         assert_int_equal(take_part(&pair, MESSAGE, i, SEGMENT, lengths[i]), 1);
     }
     assert_int_equal(pair.b->received_frames, 6);
-    close_pair(&pair);
 }
 
 TEST(tso_lane__trains_of_jumbo_frames)
@@ -79,22 +72,19 @@ TEST(tso_lane__trains_of_jumbo_frames)
 }
 
 /** Of long messages, far behind. */
-TEST(tso_lane__beyond_four_gigabytes)
+PAIR_TEST_OF(open_lanes, tso_lane__beyond_four_gigabytes)
 {
     const uint32_t segments[] = {(uint32_t)(UINT64_C(0x100000000) / SEGMENT) + 1, UINT32_C(1) << 31,
                                  UINT32_MAX - TRAIN_SEGMENTS + 1};
-    struct udp_pair pair = open_lanes();
 
     for (unsigned i = 0; i < 3; i++) {
         send_part(&pair, MESSAGE, segments[i], SEGMENT, TRAIN_BYTES);
         take_train(&pair, MESSAGE, segments[i]);
     }
-    close_pair(&pair);
 }
 
-TEST(tso_lane__several_trains_in_one_call)
+PAIR_TEST_OF(open_lanes, tso_lane__several_trains_in_one_call)
 {
-    struct udp_pair pair = open_lanes();
     unsigned most = 0;
 
     for (unsigned i = 0; i < 12; i++) {
@@ -109,7 +99,6 @@ TEST(tso_lane__several_trains_in_one_call)
         most = count > most ? count : most;
     }
     assert_true(most > 1);
-    close_pair(&pair);
 }
 
 /* ---- expected or not ------------------------------------------------------------------------ */
@@ -157,10 +146,8 @@ TEST(tso_lane__a_train_across_four_gigabytes)
     assert_int_equal(apart, TRAIN_SEGMENTS);
 }
 
-TEST(tso_lane__the_kernel_refuses)
+PAIR_TEST_OF(open_lanes, tso_lane__the_kernel_refuses)
 {
-    struct udp_pair pair = open_lanes();
-
     set_mtu(1000);
     assert_int_equal(send_to(pair.a, &pair.at_b, NUMBER, MESSAGE, 0, SEGMENT, SEGMENT), 0);
     assert_int_equal(pair.a->refused_trains, 1);
@@ -174,7 +161,6 @@ TEST(tso_lane__the_kernel_refuses)
         assert_int_equal(take_part(&pair, MESSAGE, 9, SEGMENT, SEGMENT + 1), i < 999 ? 2 : 1);
     }
     assert_int_equal(pair.a->refused_trains, 1);
-    close_pair(&pair);
 }
 
 TEST(tso_lane__what_was_promised_fits)
@@ -193,9 +179,8 @@ TEST(tso_lane__what_was_promised_fits)
     set_offload(here, "end0", ETHTOOL_STSO, true);
 }
 
-TEST(tso_lane__what_does_not_fit_is_counted)
+PAIR_TEST_OF(open_lanes, tso_lane__what_does_not_fit_is_counted)
 {
-    struct udp_pair pair = open_lanes();
     const unsigned sent = 400;
     unsigned arrived = 0;
 
@@ -210,14 +195,12 @@ TEST(tso_lane__what_does_not_fit_is_counted)
     assert_int_equal(pair.b->operations->status(pair.b), 0);
     assert_true(pair.b->dropped_frames > 0);
     assert_int_equal(arrived + pair.b->dropped_frames, sent);
-    close_pair(&pair);
 }
 
 /* ---- whom it is for ------------------------------------------------------------------------- */
 
-TEST(tso_lane__gets_only_what_is_for_its_endpoint)
+PAIR_TEST_OF(open_lanes, tso_lane__gets_only_what_is_for_its_endpoint)
 {
-    struct udp_pair pair = open_lanes();
     struct tso_lane_options options = options_of("end1");
 
     options.endpoint = 0x0201;
@@ -235,12 +218,10 @@ TEST(tso_lane__gets_only_what_is_for_its_endpoint)
     assert_nothing_is_there(pair.b);
     assert_int_equal(pair.b->foreign_frames, 0);
     close_lane(other);
-    close_pair(&pair);
 }
 
-TEST(tso_lane__gets_only_what_is_for_its_cluster)
+PAIR_TEST_OF(open_lanes, tso_lane__gets_only_what_is_for_its_cluster)
 {
-    struct udp_pair pair = open_lanes();
     struct tso_lane_options options = options_of("end0");
 
     options.ethertype = ETHERTYPE + 1;
@@ -251,21 +232,18 @@ TEST(tso_lane__gets_only_what_is_for_its_cluster)
     assert_nothing_is_there(pair.b);
     assert_int_equal(pair.b->foreign_frames, 0);
     close_lane(other);
-    close_pair(&pair);
 }
 
-TEST(tso_lane__gets_only_what_is_for_its_host)
+PAIR_TEST_OF(open_lanes, tso_lane__gets_only_what_is_for_its_host)
 {
     const struct lane_address elsewhere = {{0x02, 0xFE, 1, 2, 3, 4}};
     const struct lane_address everywhere = {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
-    struct udp_pair pair = open_lanes();
 
     assert_int_equal(send_to(pair.a, &elsewhere, NUMBER, MESSAGE, 0, SEGMENT, TRAIN_BYTES), 1);
     assert_int_equal(send_to(pair.a, &everywhere, NUMBER, MESSAGE, 1, SEGMENT, TRAIN_BYTES), 1);
     send_part(&pair, MESSAGE, 2, SEGMENT, TRAIN_BYTES);
     take_train(&pair, MESSAGE, 2);
     assert_nothing_is_there(pair.b);
-    close_pair(&pair);
 }
 
 TEST(tso_lane__reaches_who_has_such_a_lane_at_another_mac)
@@ -366,10 +344,8 @@ TEST(tso_lane_open__mtu_decides_the_longest_frame)
     set_mtu(1500);
 }
 
-TEST(tso_lane__interface_goes_down)
+PAIR_TEST_OF(open_lanes, tso_lane__interface_goes_down)
 {
-    struct udp_pair pair = open_lanes();
-
     assert_int_equal(pair.a->operations->status(pair.a), 0);
     assert_int_equal(pair.b->operations->status(pair.b), 0);
     set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
@@ -380,7 +356,6 @@ TEST(tso_lane__interface_goes_down)
     namespace_wait_until_running("end0");
     assert_int_equal(pair.a->operations->status(pair.a), 0); /* and it comes back */
     assert_int_equal(send_to(pair.a, &pair.at_b, NUMBER, MESSAGE, 0, SEGMENT, TRAIN_BYTES), 1);
-    close_pair(&pair);
 }
 
 /** Without sending. */
@@ -400,9 +375,8 @@ TEST(tso_lane__interface_goes_down_while_it_listens)
 
 /* ---- on the wire ---------------------------------------------------------------------------- */
 
-TEST(tso_lane__frames_are_valid_tcp)
+PAIR_TEST_OF(open_lanes, tso_lane__frames_are_valid_tcp)
 {
-    struct udp_pair pair = open_lanes();
     uint8_t frame[2000] = {0};
 
     set_offload(here, "end0", ETHTOOL_STSO, false);
@@ -418,13 +392,11 @@ TEST(tso_lane__frames_are_valid_tcp)
     close(raw);
     set_offload(here, "end0", ETHTOOL_STXCSUM, true);
     set_offload(here, "end0", ETHTOOL_STSO, true);
-    close_pair(&pair);
 }
 
 /** Cards do so, veth does not. */
-TEST(tso_lane__a_short_frame_is_padded)
+PAIR_TEST_OF(open_lanes, tso_lane__a_short_frame_is_padded)
 {
-    struct udp_pair pair = open_lanes();
     int raw = open_raw(here, "end0", 0);
 
     expect(&pair, MESSAGE, 0, 5);
@@ -433,13 +405,11 @@ TEST(tso_lane__a_short_frame_is_padded)
     assert_ptr_equal(incoming[0].payload, target);
     assert_int_equal(target[5], 0);
     close(raw);
-    close_pair(&pair);
 }
 
 /** Whoever shares the wire may send what we never would. */
-TEST(tso_lane__garbage_is_foreign)
+PAIR_TEST_OF(open_lanes, tso_lane__garbage_is_foreign)
 {
-    struct udp_pair pair = open_lanes();
     uint8_t frame[1514] = {0};
     struct random random;
     int raw = open_raw(here, "end0", 0);
@@ -464,13 +434,11 @@ TEST(tso_lane__garbage_is_foreign)
     close(raw);
     send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
     take_train(&pair, MESSAGE, 0);
-    close_pair(&pair);
 }
 
 /** Not the host's TCP either, which does so, with a reset, if the address is its own. */
-TEST(tso_lane__nobody_answers)
+PAIR_TEST_OF(open_lanes, tso_lane__nobody_answers)
 {
-    struct udp_pair pair = open_lanes();
     uint8_t frame[2000] = {0};
     unsigned answers = 0;
     int raw = open_raw(here, "end0", ETH_P_IP);
@@ -492,7 +460,6 @@ TEST(tso_lane__nobody_answers)
     close(raw);
     close(raw_arp);
     take_train(&pair, MESSAGE, 0);
-    close_pair(&pair);
 }
 
 int main(int argc, char **argv)

@@ -268,4 +268,18 @@ static inline void switch_to_ipv6(bool on)
     namespace_go(here);
 }
 
+/** A test with a pair that `opener` has made, and that is closed afterwards. */
+#define PAIR_TEST_OF(opener, name)                                                                 \
+    static void name(struct udp_pair pair);                                                        \
+    static void name##__with(void **state)                                                         \
+    {                                                                                              \
+        struct udp_pair pair = opener();                                                           \
+        (void)state;                                                                               \
+        name(pair);                                                                                \
+        close_pair(&pair);                                                                         \
+    }                                                                                              \
+    TEST_LISTED(name, name##__with, NULL, NULL);                                                   \
+    static void name(struct udp_pair pair)
+#define PAIR_TEST(name) PAIR_TEST_OF(open_pair, name)
+
 #endif

@@ -64,13 +64,10 @@ static void take_data(struct udp_pair *pair, unsigned first, unsigned end, uint3
     pair->b->operations->release(pair->b);
 }
 
-TEST(udp_receive__nothing_has_come)
+PAIR_TEST(udp_receive__nothing_has_come)
 {
-    struct udp_pair pair = open_pair();
-
     assert_int_equal(pair.b->operations->receive(pair.b, incoming, PAIR_FRAMES), 0);
     pair.b->operations->release(pair.b);
-    close_pair(&pair);
 }
 
 /** Looks at a lane to which nothing comes. @return how many of them were calls of recvmsg(). */
@@ -84,10 +81,8 @@ static unsigned calls_of_looks(struct udp_pair *pair, unsigned looks)
     return recvmsg_calls;
 }
 
-TEST(udp_receive__polls_the_queue_at_one_look_in_so_many)
+PAIR_TEST(udp_receive__polls_the_queue_at_one_look_in_so_many)
 {
-    struct udp_pair pair = open_pair();
-
     pair.b->operations->busy_poll(pair.b, 50, -1);
     assert_int_equal(calls_of_looks(&pair, 3 * LANE_POLL_LOOKS), 3);
     for (unsigned i = 0; i < LANE_POLL_LOOKS; i++) { /* whichever look it is, it sees what came */
@@ -98,7 +93,6 @@ TEST(udp_receive__polls_the_queue_at_one_look_in_so_many)
     }
     pair.b->operations->busy_poll(pair.b, 0, -1);
     assert_int_equal(calls_of_looks(&pair, LANE_POLL_LOOKS), LANE_POLL_LOOKS);
-    close_pair(&pair);
 }
 
 TEST(udp_receive__a_train_in_pieces)
@@ -125,9 +119,8 @@ TEST(udp_receive__a_train_in_pieces)
     set_mtu(9000);
 }
 
-TEST(udp_receive__expected_data_is_placed)
+PAIR_TEST(udp_receive__expected_data_is_placed)
 {
-    struct udp_pair pair = open_pair();
     uint32_t payload_bytes = pair.a->frame_bytes - HEAD_BYTES;
     unsigned batch = pair.a->batch_frames;
 
@@ -149,12 +142,10 @@ TEST(udp_receive__expected_data_is_placed)
     add_data(100, payload_bytes);
     send_outbox(&outbox, pair.a, &pair.at_b);
     take_data(&pair, 100, 101, payload_bytes, false);
-    close_pair(&pair);
 }
 
-TEST(udp_receive__short_frames_are_not_placed)
+PAIR_TEST(udp_receive__short_frames_are_not_placed)
 {
-    struct udp_pair pair = open_pair();
     uint32_t payload_bytes = LANE_UDP_PLACED_BYTES_MIN - 1;
 
     expect(&pair, 100000, payload_bytes);
@@ -162,13 +153,10 @@ TEST(udp_receive__short_frames_are_not_placed)
     send_outbox(&outbox, pair.a, &pair.at_b);
     take_data(&pair, 0, 1, payload_bytes, false);
     assert_int_equal(target[0], 0);
-    close_pair(&pair);
 }
 
-TEST(udp_receive__the_last_expected_frame_is_shorter)
+PAIR_TEST(udp_receive__the_last_expected_frame_is_shorter)
 {
-    struct udp_pair pair = open_pair();
-
     expect(&pair, 2 * SEGMENT + 17, SEGMENT);
     add_data(0, SEGMENT);
     add_data(1, SEGMENT);
@@ -180,14 +168,11 @@ TEST(udp_receive__the_last_expected_frame_is_shorter)
     assert_int_equal(target[2 * SEGMENT + 17], 0);
     assert_int_equal(pair.a->sent_calls, 1);
     pair.b->operations->release(pair.b);
-    close_pair(&pair);
 }
 
 /** What is expected after that is said between two calls, so none may go too far. */
-TEST(udp_receive__stops_when_all_that_was_expected_has_come)
+PAIR_TEST(udp_receive__stops_when_all_that_was_expected_has_come)
 {
-    struct udp_pair pair = open_pair();
-
     for (unsigned round = 0; round < 20; round++) {
         for (unsigned train = 0; train < 4; train++) {
             add_data(2 * train, SEGMENT);
@@ -207,13 +192,10 @@ TEST(udp_receive__stops_when_all_that_was_expected_has_come)
         assert_int_equal(first, 4);
         take_data(&pair, 4, 8, SEGMENT, false);
     }
-    close_pair(&pair);
 }
 
-TEST(udp_receive__other_frames_between)
+PAIR_TEST(udp_receive__other_frames_between)
 {
-    struct udp_pair pair = open_pair();
-
     expect(&pair, 10 * SEGMENT, SEGMENT);
     add_data(0, SEGMENT);
     add_frame(&outbox, FRAME_EAGER, MESSAGE, 1, SEGMENT);
@@ -233,13 +215,10 @@ TEST(udp_receive__other_frames_between)
     add_data(3, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
     take_data(&pair, 3, 4, SEGMENT, true);
-    close_pair(&pair);
 }
 
-TEST(udp_receive__a_frame_was_lost)
+PAIR_TEST(udp_receive__a_frame_was_lost)
 {
-    struct udp_pair pair = open_pair();
-
     expect(&pair, 100 * SEGMENT, SEGMENT);
     add_data(0, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
@@ -261,12 +240,10 @@ TEST(udp_receive__a_frame_was_lost)
     send_outbox(&outbox, pair.a, &pair.at_b);
     take_data(&pair, 1, 5, SEGMENT, false);
     assert_int_equal(pair.b->placed_frames, 11);
-    close_pair(&pair);
 }
 
-TEST(udp_receive__a_stranger_sends_what_is_expected)
+PAIR_TEST(udp_receive__a_stranger_sends_what_is_expected)
 {
-    struct udp_pair pair = open_pair();
     struct lane *stranger = open_udp(here, "end0", 0);
 
     expect(&pair, 10 * SEGMENT, SEGMENT);
@@ -281,12 +258,10 @@ TEST(udp_receive__a_stranger_sends_what_is_expected)
     send_outbox(&outbox, pair.a, &pair.at_b);
     take_data(&pair, 0, 1, SEGMENT, true);
     close_lane(stranger);
-    close_pair(&pair);
 }
 
-TEST(udp_receive__expect_nothing_any_more)
+PAIR_TEST(udp_receive__expect_nothing_any_more)
 {
-    struct udp_pair pair = open_pair();
     struct lane_expectation nothing = {.frames = 0};
 
     expect(&pair, 10 * SEGMENT, SEGMENT);
@@ -295,12 +270,10 @@ TEST(udp_receive__expect_nothing_any_more)
     send_outbox(&outbox, pair.a, &pair.at_b);
     take_data(&pair, 0, 1, SEGMENT, false);
     assert_int_equal(target[0], 0);
-    close_pair(&pair);
 }
 
-TEST(udp_receive__an_expectation_without_sense)
+PAIR_TEST(udp_receive__an_expectation_without_sense)
 {
-    struct udp_pair pair = open_pair();
     struct lane_expectation senseless = {
         .target = target, .frames = UINT32_MAX, .head_bytes = 3, .bytes = UINT64_MAX};
 
@@ -308,12 +281,10 @@ TEST(udp_receive__an_expectation_without_sense)
     add_data(0, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
     take_data(&pair, 0, 1, SEGMENT, false);
-    close_pair(&pair);
 }
 
-TEST(udp_receive__fewer_frames_than_bytes)
+PAIR_TEST(udp_receive__fewer_frames_than_bytes)
 {
-    struct udp_pair pair = open_pair();
     struct lane_expectation one = {.target = target,
                                    .frames = 1,
                                    .head_bytes = HEAD_BYTES,
@@ -332,12 +303,10 @@ TEST(udp_receive__fewer_frames_than_bytes)
     assert_null(incoming[1].payload);
     assert_int_equal(target[SEGMENT], 0);
     pair.b->operations->release(pair.b);
-    close_pair(&pair);
 }
 
-TEST(udp_receive__what_does_not_fit_is_counted)
+PAIR_TEST(udp_receive__what_does_not_fit_is_counted)
 {
-    struct udp_pair pair = open_pair();
     uint64_t sent = 0;
     uint64_t arrived = 0;
 
@@ -359,7 +328,6 @@ TEST(udp_receive__what_does_not_fit_is_counted)
     assert_int_equal(arrived + pair.b->dropped_frames, sent);
     assert_int_equal(pair.b->operations->status(pair.b), 0);
     assert_int_equal(arrived + pair.b->dropped_frames, sent); /* each once */
-    close_pair(&pair);
 }
 
 TEST(udp_receive__what_was_promised_fits)
@@ -392,10 +360,9 @@ TEST(udp_receive__what_was_promised_fits)
 }
 
 /** Random datagrams and trains from a socket that is not a lane's. */
-TEST(udp_receive__a_stranger_sends_anything)
+PAIR_TEST(udp_receive__a_stranger_sends_anything)
 {
     static uint8_t noise[65507];
-    struct udp_pair pair = open_pair();
     struct random random;
     uint64_t sent_bytes = 0;
     uint64_t received_bytes = 0;
@@ -446,7 +413,6 @@ TEST(udp_receive__a_stranger_sends_anything)
     add_data(1, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
     take_data(&pair, 0, 2, SEGMENT, true);
-    close_pair(&pair);
 }
 
 int main(int argc, char **argv)

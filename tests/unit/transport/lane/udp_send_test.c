@@ -52,10 +52,8 @@ static unsigned long fragments_of_ipv6(void)
     return strtoul(line + 14, NULL, 10);
 }
 
-TEST(udp_send__one_frame)
+PAIR_TEST(udp_send__one_frame)
 {
-    struct udp_pair pair = open_pair();
-
     send_lengths(&pair, (uint32_t[]){0}, 1);
     send_lengths(&pair, (uint32_t[]){1}, 1);
     send_lengths(&pair, (uint32_t[]){pair.a->frame_bytes - HEAD_BYTES}, 1);
@@ -64,12 +62,10 @@ TEST(udp_send__one_frame)
     assert_int_equal(pair.a->sent_bytes, 3 * HEAD_BYTES + 1 + pair.a->frame_bytes - HEAD_BYTES);
     assert_int_equal(pair.b->received_frames, 3);
     assert_int_equal(pair.b->received_bytes, pair.a->sent_bytes);
-    close_pair(&pair);
 }
 
-TEST(udp_send__frames_of_one_length_are_one_train)
+PAIR_TEST(udp_send__frames_of_one_length_are_one_train)
 {
-    struct udp_pair pair = open_pair();
     uint32_t lengths[44];
 
     for (unsigned i = 0; i < 44; i++) {
@@ -81,14 +77,12 @@ TEST(udp_send__frames_of_one_length_are_one_train)
     send_lengths(&pair, lengths, 44);
     assert_int_equal(pair.a->sent_calls, 2);
     assert_int_equal(pair.a->refused_trains, 0);
-    close_pair(&pair);
 }
 
 /** Frames that are a little shorter than the next one are followed by zeros, and the last is not.
  */
-TEST(udp_send__nearly_one_length_is_one_train)
+PAIR_TEST(udp_send__nearly_one_length_is_one_train)
 {
-    struct udp_pair pair = open_pair();
     const uint32_t lengths[] = {99, 100, 100, 68, 100, 99};
 
     for (unsigned i = 0; i < 6; i++) {
@@ -108,12 +102,10 @@ TEST(udp_send__nearly_one_length_is_one_train)
     }
     pair.b->operations->release(pair.b);
     assert_int_equal(pair.a->sent_calls, 1);
-    close_pair(&pair);
 }
 
-TEST(udp_send__more_than_a_datagram_holds)
+PAIR_TEST(udp_send__more_than_a_datagram_holds)
 {
-    struct udp_pair pair = open_pair();
     uint32_t lengths[PAIR_FRAMES];
 
     for (unsigned i = 0; i < PAIR_FRAMES; i++) {
@@ -121,12 +113,10 @@ TEST(udp_send__more_than_a_datagram_holds)
     }
     send_lengths(&pair, lengths, PAIR_FRAMES);
     assert_int_equal(pair.a->sent_calls, 1); /* two trains */
-    close_pair(&pair);
 }
 
-TEST(udp_send__frames_of_different_lengths)
+PAIR_TEST(udp_send__frames_of_different_lengths)
 {
-    struct udp_pair pair = open_pair();
     uint32_t lengths[PAIR_FRAMES];
 
     send_lengths(&pair, (uint32_t[]){100, 100, 7, 7, 7, 300, 299, 299, 0, 0, 1, 2, 3, 3, 2}, 15);
@@ -136,7 +126,6 @@ TEST(udp_send__frames_of_different_lengths)
         }
         send_lengths(&pair, lengths, 1 + round % PAIR_FRAMES);
     }
-    close_pair(&pair);
 }
 
 TEST(udp_send__jumbo_frames)
@@ -193,10 +182,9 @@ TEST(udp_send__the_path_is_said_to_have_a_shorter_mtu)
 }
 
 /** What is said by who has seen a frame, the core hears, and then has the lane cut. */
-TEST(udp_cut__goes_on_sending)
+PAIR_TEST(udp_cut__goes_on_sending)
 {
     uint32_t lengths[10];
-    struct udp_pair pair = open_pair();
     uint64_t before = fragments_made();
 
     pair.a->operations->cut(pair.a, true);
@@ -205,7 +193,6 @@ TEST(udp_cut__goes_on_sending)
     }
     send_lengths(&pair, lengths, 10);
     assert_int_equal(fragments_made(), before); /* routers would do it */
-    close_pair(&pair);
 }
 
 /** A route tells its MTU as ICMP would. @return how many fragments 10 frames made. */
@@ -294,9 +281,8 @@ TEST(udp_send__offloads_are_off)
     set_offload(far, "end1", ETHTOOL_SGRO, false);
 }
 
-TEST(udp_send__no_way_to_that_host)
+PAIR_TEST(udp_send__no_way_to_that_host)
 {
-    struct udp_pair pair = open_pair();
     struct lane_address nowhere = pair.at_b;
 
     nowhere.bytes[12] = 192; /* 192.77.0.2: no route */
@@ -305,12 +291,10 @@ TEST(udp_send__no_way_to_that_host)
     send_outbox(&outbox, pair.a, &nowhere); /* lost: only those above can do anything */
     assert_int_equal(pair.a->operations->status(pair.a), 0);
     send_lengths(&pair, (uint32_t[]){1, 2, 3}, 3);
-    close_pair(&pair);
 }
 
-TEST(udp_send__a_refused_peer_does_not_disturb_others)
+PAIR_TEST(udp_send__a_refused_peer_does_not_disturb_others)
 {
-    struct udp_pair pair = open_pair();
     struct lane_address refused = pair.at_b;
 
     refused.bytes[16] ^= 0x55; /* another port, where nobody is */
@@ -320,12 +304,10 @@ TEST(udp_send__a_refused_peer_does_not_disturb_others)
         send_lengths(&pair, (uint32_t[]){10, 10, 10, 5}, 4);
     }
     assert_int_equal(pair.a->refused_frames, 0);
-    close_pair(&pair);
 }
 
-TEST(udp_send__the_kernel_has_no_room)
+PAIR_TEST(udp_send__the_kernel_has_no_room)
 {
-    struct udp_pair pair = open_pair();
     int small = 1;
 
     /* Nobody answers ARP there, so what is sent stays in the send buffer. */
@@ -342,7 +324,6 @@ TEST(udp_send__the_kernel_has_no_room)
     }
     assert_int_equal(taken, 0);
     assert_int_equal(pair.a->refused_frames, 1);
-    close_pair(&pair);
 }
 
 int main(int argc, char **argv)

@@ -95,23 +95,18 @@ static unsigned open_files(void)
     return count;
 }
 
-TEST(udp_shortcut__for_who_is_sent_to_much)
+PAIR_TEST(udp_shortcut__for_who_is_sent_to_much)
 {
-    struct udp_pair pair = open_pair();
-
     for (unsigned i = 1; i < UDP_SHORTCUT_SENDS; i++) {
         send_one(pair.a, pair.b, &pair.at_a, &pair.at_b);
         assert_int_equal(shortcut_to(pair.a, &pair.at_b), -1);
     }
     send_one(pair.a, pair.b, &pair.at_a, &pair.at_b);
     assert_true(shortcut_to(pair.a, &pair.at_b) >= 0);
-    close_pair(&pair);
 }
 
-TEST(udp_shortcut__both_ends_have_one)
+PAIR_TEST_OF(open_short, udp_shortcut__both_ends_have_one)
 {
-    struct udp_pair pair = open_short();
-
     send_much_back(&pair);
     for (unsigned round = 0; round < 20; round++) {
         exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
@@ -119,14 +114,12 @@ TEST(udp_shortcut__both_ends_have_one)
     }
     assert_true(shortcut_to(pair.a, &pair.at_b) >= 0);
     assert_true(shortcut_to(pair.b, &pair.at_a) >= 0);
-    close_pair(&pair);
 }
 
 /** Not even what is sent to all hosts, from the address and port that it is connected to. */
-TEST(udp_shortcut__nothing_comes_to_it)
+PAIR_TEST_OF(open_short, udp_shortcut__nothing_comes_to_it)
 {
     static const uint32_t everybody[] = {0xE0000000, 0xE0000001, 0xFFFFFFFF, 0x0A4D00FF};
-    struct udp_pair pair = open_short();
     int socket_b = pair.b->operations->descriptor(pair.b);
     struct ip_mreqn through = {.imr_ifindex = (int)udp_of(pair.b)->index};
     struct sockaddr_in to = {.sin_family = AF_INET};
@@ -144,7 +137,6 @@ TEST(udp_shortcut__nothing_comes_to_it)
     assert_int_equal(recv(shortcut_to(pair.a, &pair.at_b), &byte, 1, MSG_DONTWAIT), -1);
     assert_int_equal(errno, EAGAIN);
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    close_pair(&pair);
 }
 
 TEST(udp_shortcut__over_ipv6)
@@ -165,9 +157,8 @@ TEST(udp_shortcut__over_ipv6)
     switch_to_ipv6(false);
 }
 
-TEST(udp_shortcut__several_trains_in_a_call)
+PAIR_TEST_OF(open_short, udp_shortcut__several_trains_in_a_call)
 {
-    struct udp_pair pair = open_short();
     uint64_t calls = pair.a->sent_calls;
 
     for (unsigned i = 0; i < 30; i++) {
@@ -180,7 +171,6 @@ TEST(udp_shortcut__several_trains_in_a_call)
     }
     pair.b->operations->release(pair.b);
     assert_int_equal(pair.a->sent_calls, calls + 1);
-    close_pair(&pair);
 }
 
 TEST(udp_shortcut__within_a_host)
@@ -247,9 +237,8 @@ TEST(udp_shortcut__leaves_through_its_own_interface)
     IP("link", "del", "two0");
 }
 
-TEST(udp_shortcut__none_if_the_route_prefers_another_address)
+PAIR_TEST(udp_shortcut__none_if_the_route_prefers_another_address)
 {
-    struct udp_pair pair = open_pair();
     IP("address", "add", "10.77.0.9/24", "dev", "end0");
     IP("route", "add", "10.77.0.2/32", "dev", "end0", "src", "10.77.0.9");
     send_much(pair.a, pair.b, &pair.at_a, &pair.at_b);
@@ -263,7 +252,6 @@ TEST(udp_shortcut__none_if_the_route_prefers_another_address)
     send_one(pair.a, pair.b, &pair.at_a, &pair.at_b);
     IP("route", "del", "10.77.0.2/32", "dev", "end0");
     IP("address", "del", "10.77.0.9/24", "dev", "end0");
-    close_pair(&pair);
 }
 
 TEST(udp_shortcut__more_peers_than_shortcuts)
@@ -311,9 +299,8 @@ TEST(udp_shortcut__closed_with_the_lane)
     assert_int_equal(open_files(), files);
 }
 
-TEST(udp_shortcut__no_more_files)
+PAIR_TEST(udp_shortcut__no_more_files)
 {
-    struct udp_pair pair = open_pair();
     struct rlimit before;
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -334,7 +321,6 @@ TEST(udp_shortcut__no_more_files)
         send_one(pair.a, pair.b, &pair.at_a, &pair.at_b);
     }
     assert_true(shortcut_to(pair.a, &pair.at_b) >= 0);
-    close_pair(&pair);
 }
 
 TEST(udp_shortcut__a_peer_that_ends_is_lost)
@@ -354,10 +340,8 @@ TEST(udp_shortcut__a_peer_that_ends_is_lost)
     close_lane(pair.a);
 }
 
-TEST(udp_shortcut__the_interface_goes_down_and_comes_back)
+PAIR_TEST_OF(open_short, udp_shortcut__the_interface_goes_down_and_comes_back)
 {
-    struct udp_pair pair = open_short();
-
     set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
     add_frame(&outbox, DATA, 1, 0, 100);
     assert_int_equal(pair.a->operations->send(pair.a, &pair.at_b, outbox.frames, 1), 0);
@@ -372,13 +356,10 @@ TEST(udp_shortcut__the_interface_goes_down_and_comes_back)
     set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
     set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    close_pair(&pair);
 }
 
-TEST(udp_shortcut__the_cable_is_pulled)
+PAIR_TEST_OF(open_short, udp_shortcut__the_cable_is_pulled)
 {
-    struct udp_pair pair = open_short();
-
     set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
     while (pair.a->operations->status(pair.a) == 0) {
     }
@@ -397,13 +378,10 @@ TEST(udp_shortcut__the_cable_is_pulled)
         pair.b->operations->release(pair.b);
     }
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    close_pair(&pair);
 }
 
-TEST(udp_shortcut__follows_the_routes)
+PAIR_TEST_OF(open_short, udp_shortcut__follows_the_routes)
 {
-    struct udp_pair pair = open_short();
-
     IP("route", "add", "10.77.0.2/32", "via", "10.77.0.50", "dev", "end0"); /* nobody is there */
     add_frame(&outbox, DATA, 1, 0, 100);
     send_outbox(&outbox, pair.a, &pair.at_b);
@@ -411,20 +389,16 @@ TEST(udp_shortcut__follows_the_routes)
     IP("route", "del", "10.77.0.2/32", "via", "10.77.0.50", "dev", "end0");
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
     assert_true(shortcut_to(pair.a, &pair.at_b) >= 0);
-    close_pair(&pair);
 }
 
 /** Anybody can say so. */
-TEST(udp_shortcut__the_path_is_said_to_get_a_shorter_mtu)
+PAIR_TEST_OF(open_short, udp_shortcut__the_path_is_said_to_get_a_shorter_mtu)
 {
-    struct udp_pair pair = open_short();
-
     IP("route", "add", "10.77.0.2/32", "dev", "end0", "mtu", "600");
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
     assert_int_equal(pair.a->refused_trains, 0);
     assert_true(shortcut_to(pair.a, &pair.at_b) >= 0);
     IP("route", "del", "10.77.0.2/32", "dev", "end0", "mtu", "600");
-    close_pair(&pair);
 }
 
 TEST(udp_shortcut__the_kernel_has_no_room)

@@ -22,10 +22,8 @@ static int try_open(const char *interface, uint16_t port)
     return status;
 }
 
-TEST(udp_lane_open__what_it_says_of_itself)
+PAIR_TEST(udp_lane_open__what_it_says_of_itself)
 {
-    struct udp_pair pair = open_pair();
-
     assert_int_equal(pair.a->kind, LANE_UDP);
     assert_int_equal(pair.a->rail, 0);
     assert_true(pair.a->polling_is_costly);
@@ -34,7 +32,6 @@ TEST(udp_lane_open__what_it_says_of_itself)
     assert_true(pair.a->capacity_bytes > 100000 && pair.a->capacity_bytes < UINT64_MAX);
     assert_int_equal(pair.a->operations->status(pair.a), 0);
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    close_pair(&pair);
 }
 
 TEST(udp_lane_open__a_port_of_choice)
@@ -179,9 +176,8 @@ TEST(udp_lane__another_interface_of_this_host)
     IP("link", "del", "two0");
 }
 
-TEST(udp_reach__only_what_it_can)
+PAIR_TEST(udp_reach__only_what_it_can)
 {
-    struct udp_pair pair = open_pair();
     struct lane *loopback = open_udp(here, "lo", 0);
     struct address_layout address = {.rails = 1};
     struct lane_address to;
@@ -198,7 +194,6 @@ TEST(udp_reach__only_what_it_can)
     loopback->operations->publish(loopback, &address);
     assert_int_equal(pair.a->operations->reach(pair.a, &address, &to), -EHOSTUNREACH);
     close_lane(loopback);
-    close_pair(&pair);
 }
 
 /** Two interfaces on one network: each lane uses its own. */

@@ -52,9 +52,8 @@ TEST(udp_lost__quotes_a_train)
     close_lane(pair.a);
 }
 
-TEST(udp_lost__many_refuse)
+PAIR_TEST(udp_lost__many_refuse)
 {
-    struct udp_pair pair = open_pair();
     struct lane_loss lost;
     unsigned count = 0;
 
@@ -70,13 +69,10 @@ TEST(udp_lost__many_refuse)
         count++;
     }
     assert_true(count > 0); /* how many: ICMP is sent no faster than its host allows */
-    close_pair(&pair);
 }
 
-TEST(udp_status__interface_goes_down_and_comes_back)
+PAIR_TEST(udp_status__interface_goes_down_and_comes_back)
 {
-    struct udp_pair pair = open_pair();
-
     set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
     assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
     add_frame(&outbox, DATA, 1, 0, 100);
@@ -88,13 +84,10 @@ TEST(udp_status__interface_goes_down_and_comes_back)
     while (pair.a->operations->status(pair.a) != 0) {
     }
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    close_pair(&pair);
 }
 
-TEST(udp_status__the_cable_is_pulled)
+PAIR_TEST(udp_status__the_cable_is_pulled)
 {
-    struct udp_pair pair = open_pair();
-
     /* The kernel tells of a carrier a moment later; the test has a timeout. */
     set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
     while (pair.a->operations->status(pair.a) == 0) {
@@ -104,7 +97,6 @@ TEST(udp_status__the_cable_is_pulled)
     while (pair.a->operations->status(pair.a) != 0) {
     }
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    close_pair(&pair);
 }
 
 TEST(udp_status__the_interface_is_gone)

@@ -65,10 +65,8 @@ TEST(witness__proves_that_the_key_is_there_until_the_end)
     close_lane(pair.a);
 }
 
-TEST(witness__another_key_proves_nothing)
+PAIR_TEST(witness__another_key_proves_nothing)
 {
-    struct udp_pair pair = open_pair();
-
     bear(&pair);
     struct call guessed = call_b(&pair, another);
     struct call called = call_b(&pair, key);
@@ -76,7 +74,6 @@ TEST(witness__another_key_proves_nothing)
     wait_for(&pair, guessed, LANE_WITNESS_SILENT);
     dismiss(&pair, guessed);
     dismiss(&pair, called);
-    close_pair(&pair);
 }
 
 static struct sockaddr_in internet_of(const struct lane_address *place)
@@ -167,9 +164,8 @@ TEST(udp_lane_open__a_port_that_no_other_has_for_tcp)
 }
 
 /** Another user may listen at any port from 1,024 on, and leave whoever asks without an answer. */
-TEST(witness__who_keeps_the_next_port_silent_hides_no_end)
+PAIR_TEST(witness__who_keeps_the_next_port_silent_hides_no_end)
 {
-    struct udp_pair pair = open_pair();
     struct lane_address next = pair.at_b;
 
     next.bytes[17] ^= 1; /* the lower byte of the port */
@@ -182,14 +178,12 @@ TEST(witness__who_keeps_the_next_port_silent_hides_no_end)
     wait_for(&pair, called, LANE_WITNESS_SILENT);
     dismiss(&pair, called);
     close(silent);
-    close_pair(&pair);
 }
 
 /** More than one socket can have in its queue. */
-TEST(witness__many_wait_for_the_same_end)
+PAIR_TEST(witness__many_wait_for_the_same_end)
 {
     enum { MANY = 100 };
-    struct udp_pair pair = open_pair();
     struct call called[MANY];
 
     namespace_go(far);
@@ -208,14 +202,11 @@ TEST(witness__many_wait_for_the_same_end)
         assert_int_equal(said(&pair, called[i]), LANE_WITNESS_PROVES);
         dismiss(&pair, called[i]);
     }
-    close_pair(&pair);
 }
 
 /** Nothing comes back from there, as behind a firewall. */
-TEST(witness__nothing_is_known_of_who_is_behind_a_firewall)
+PAIR_TEST(witness__nothing_is_known_of_who_is_behind_a_firewall)
 {
-    struct udp_pair pair = open_pair();
-
     bear(&pair);
     set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
     struct call called = call_b(&pair, key);
@@ -225,14 +216,11 @@ TEST(witness__nothing_is_known_of_who_is_behind_a_firewall)
     set_interface_there(far, "end1", SIOCSIFFLAGS, IFF_UP);
     while (pair.a->operations->status(pair.a) != 0) {
     }
-    close_pair(&pair);
 }
 
 /** The kernel gives up in time (two minutes; here 3 s) what a firewall drops without a word. */
-TEST(witness__nothing_is_known_when_all_questions_have_timed_out)
+PAIR_TEST(witness__nothing_is_known_when_all_questions_have_timed_out)
 {
-    struct udp_pair pair = open_pair();
-
     if (!set_limit("/proc/sys/net/ipv4/tcp_syn_retries", "1")) {
         print_message("/proc/sys cannot be written\n");
         skip();
@@ -250,14 +238,11 @@ TEST(witness__nothing_is_known_when_all_questions_have_timed_out)
     }
     dismiss(&pair, called);
     IP("neighbour", "del", "10.77.0.9", "dev", "end0");
-    close_pair(&pair);
 }
 
 /** An end that is awake again lets go of who has asked, and can be asked again. */
-TEST(witness_clear__who_asks_again_is_answered)
+PAIR_TEST(witness_clear__who_asks_again_is_answered)
 {
-    struct udp_pair pair = open_pair();
-
     bear(&pair);
     struct call called = call_b(&pair, key);
     wait_for(&pair, called, LANE_WITNESS_PROVES);
@@ -268,7 +253,6 @@ TEST(witness_clear__who_asks_again_is_answered)
     called = call_b(&pair, key);
     wait_for(&pair, called, LANE_WITNESS_PROVES);
     dismiss(&pair, called);
-    close_pair(&pair);
 }
 
 int main(int argc, char **argv)
