@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A whole comparison: from a launcher to a finished record, whatever happens on the way."""
+"""A whole comparison, from a launcher to a finished record, also after failures."""
 
 import sys
 import time
@@ -31,34 +31,35 @@ from beowire.record.reader import Record
 from beowire.record.writer import RecordWriter
 from beowire.show.display import Display
 
-#: When a round is cut short: later where frames are lost, for then senders wait long.
+#: When a round is cut short. Later on links that lose frames, where senders wait long.
 LONGEST_DEADLINE_S = 10.0
 _SHORTEST_DEADLINE_S = 2.0
 _LOSSY_DEADLINE_S = 4.0
 _LOADED_DEADLINE_S = 8.0
 _DEADLINE_SHARE = 0.05
 
-#: An unreliable driver's answer is lost after this, plus several times what the wire takes.
+#: An unreliable driver's answer counts as lost after this, plus several times the time on the
+#: wire.
 _LOSS_TIMEOUT_MS = 20
 _LOSS_MARGIN = 4
 _LARGEST_DATAGRAM_BITS = 8 * 65536
 
-#: A shaped port sends its burst at once after a pause, and there is one before each round: rounds
-#: are so much longer than what the burst is worth, so that it adds at most half a per cent.
+#: A shaped port sends a burst at once after a pause, and there is one before each round. Rounds are
+#: this many times longer than the burst, so that it adds at most half a per cent.
 _ROUND_BURSTS = 200
 
-#: Beside a hog a process runs by turns of some milliseconds, and sooner after a pause, such as that
-#: between two rounds: a round has many turns.
+#: With a hog a process runs in turns of some milliseconds, and earlier after a pause, such as that
+#: between two rounds. So a round lasts many turns.
 _LOADED_ROUND_NS = 100e6
 
-#: Background load ends by itself when a run takes so much longer than planned.
+#: Background load ends by itself if a run takes this much longer than planned.
 _LOAD_SHARE = 2.0
 _LOAD_SPARE_S = 300.0
 
-#: What `--socket-buffer` is for.
+#: The driver that `--socket-buffer` applies to.
 BUFFER_DRIVER = "tcp-buffer"
 
-#: What surrounds the payload of an Ethernet frame: header, check sequence, preamble and gap.
+#: Bytes around the payload of an Ethernet frame: header, check sequence, preamble and gap.
 _FRAME_OVERHEAD_BYTES = 14 + 24
 
 
@@ -69,44 +70,44 @@ class Request:
     patterns: list[str]
     sizes: list[int]
     directory: Path
-    """Gets `record.jsonl`; made if it is not there."""
+    """Where `record.jsonl` is written; created if missing."""
     own_directory: bool = False
-    """The directory's name is ours: one that is there already is somebody else's."""
+    """The directory's name was generated, so it must not exist yet."""
     drivers: str | None = None
-    """Names of drivers and groups, or None for the usual ones (selection.py)."""
+    """Names of drivers and groups; None: the default ones (selection.py)."""
     seconds: float = 120.0
-    """What measuring may take, all launches together."""
+    """Time for measuring, of all launches together."""
     launches: int = 1
     seed: int = 1
     pins: tuple[str | None, str | None] = (None, None)
     interface: str = ""
     offsets: tuple[int, int] = (0, 0)
-    """Bytes from a page to where messages begin: sent, received."""
+    """Offsets of messages in a page: sent, received."""
     scheduled: bool = False
-    """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
+    """`sizes` is the whole schedule, of which as much is measured as there is time for."""
     loads: tuple[Load, ...] = ()
-    """All is measured beside each of these, too: in turns with nothing beside it."""
+    """Everything is measured with each of these loads, too, in turns with an idle machine."""
     probes: str | None = None
-    """Names of probes that disturb, or `all` of them; None: none."""
+    """Names of probes that disturb, or `all`; None: none."""
     own: tuple[str, ...] = ()
-    """Drivers of the user's that are measured in any case."""
+    """The user's own drivers, which are always measured."""
     commands: tuple[OwnCommand, ...] = ()
-    """What the user has run, whose lines become rows."""
+    """The user's own commands, whose lines become rows."""
     socket_buffer: int | None = None
-    """Bytes of the buffers of BUFFER_DRIVER, which is then measured, too."""
+    """Buffer size of BUFFER_DRIVER, which is then measured, too."""
     call_cost_ns: int | None = None
-    """What each system call of the engines is to cost more."""
+    """Added cost of each system call of the engines."""
     message_rate: float | None = None
-    """Messages a second of `open-loop`, if the user names a rate."""
+    """Messages per second of `open-loop`, if the user gives a rate."""
     json: bool = False
     """Result lines go to standard output as they come."""
     against: str = ""
-    """What it is compared with, as the user names it."""
+    """What the run is compared with, as the user names it."""
     least_deadline_s: float = 0.0
-    """No round is cut short before so long, up to LONGEST_DEADLINE_S: where little time is enough
-    for much that takes long."""
+    """No round is cut short before this time, up to LONGEST_DEADLINE_S. For runs in which single
+    messages take long."""
     decided: Callable[[int], bool] | None = None
-    """Asked after each launch, when all of it is in the record: whether no more are needed."""
+    """Called after each launch, when it is in the record; true: no more launches are needed."""
 
     @property
     def record(self) -> Path:
@@ -125,11 +126,11 @@ class Outcome:
 def run(
     launcher: Launcher, request: Request, interrupts: Interrupts, *, entered: bool = False
 ) -> Outcome:
-    """Measures and writes the record. `entered`: the launcher's context is another's, who has
-    entered it and will leave it.
+    """Measures and writes the record. `entered`: the caller has entered the launcher's context and
+    will leave it.
 
-    BeowireError before anything is measured, or when the record cannot be written any more; what
-    was written is kept, and every engine has ended.
+    BeowireError before anything is measured, or if the record cannot be written any more; then the
+    lines written are kept, and every engine has ended.
     """
     if request.record.exists():
         raise BeowireError(
@@ -177,7 +178,7 @@ def run(
 
 @contextmanager
 def _entered(launcher: Launcher, interrupts: Interrupts) -> Iterator[None]:
-    """The launcher's context; what it undoes is undone whole."""
+    """The launcher's context; signals do not interrupt its end."""
     with launcher:
         try:
             yield
@@ -251,7 +252,7 @@ class _Comparison:
         return Outcome(list(dict.fromkeys(failures)), status == "interrupted")
 
     def _all_is_ours(self) -> bool:
-        """What is measured runs on this machine, be it in machines of a lab."""
+        """Whether everything measured runs on this machine, including machines of a lab."""
         return self._launcher.kind != "hosts"
 
     def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
@@ -420,7 +421,7 @@ class _Comparison:
         return {"load": described | {"hogs": self._background.hogs, "in_turns": True}}
 
     def _wire(self) -> Wire | None:
-        """Full-sized frames back to back, where the rate of the link is known."""
+        """The limit of full-sized frames back to back, if the rate of the link is known."""
         link = self._link
         if not link.rate_bits_per_s or not link.mtu:
             return None
@@ -451,7 +452,7 @@ def problems(request: Request, outcome: Outcome, record: Record) -> list[str]:
 
 
 def choose_probes(text: str | None, table: Sequence[ProbeInfo]) -> tuple[str, ...]:
-    """The probes of `--probes` that disturb: the others count in any case. BeowireError."""
+    """The disturbing probes of `--probes`; the others always count. BeowireError."""
     known = dict.fromkeys(info.probe for info in table)
     disturbing = dict.fromkeys(info.probe for info in table if info.disturbs)
     words = [] if text is None else [word.strip() for word in text.split(",")]
@@ -465,7 +466,7 @@ def choose_probes(text: str | None, table: Sequence[ProbeInfo]) -> tuple[str, ..
 
 
 def _own_drivers(request: Request) -> list[str]:
-    """Drivers that an option asks for, whatever `--drivers` says."""
+    """Drivers that an option requests regardless of `--drivers`."""
     return [*request.own, *([] if request.socket_buffer is None else [BUFFER_DRIVER])]
 
 

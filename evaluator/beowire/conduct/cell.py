@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A cell of the table: one driver, pattern, size and launch, and what was measured of it so far."""
+"""A cell: one driver, pattern, size and launch, with its measured rounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,53 +18,54 @@ from beowire.record.lines import CpuCost, ProbeInfo, Result
 
 StoppedBy = Literal["precise", "time", "rounds", "error"]
 
-#: Rounds that say how long the next will take.
+#: Number of last rounds that predict the time of the next.
 _RECENT_ROUNDS = 5
 
-#: A cell is kept again when it has so many times the rounds: bounds the lines of the record.
+#: An unfinished cell is written again when its rounds have grown by this factor, which limits the
+#: lines of the record.
 _KEEP_GROWTH = 1.25
 
-#: What a service demand is of, in bytes, as netperf has it.
+#: Bytes to which a service demand refers, as in netperf.
 _KB = 1024
 
-#: Two ways to see CPU time differ if they do by more than this share of the larger, and of the time
-#: that was looked at: what is less may be any other process.
+#: Two measurements of CPU time differ if they do by more than these shares of the larger, and of
+#: the time measured; less may come from any other process.
 _METHODS_DIFFER = 0.05
 _METHODS_FLOOR = 0.01
 
-#: More rounds of a cell are not worth their time.
+#: Maximum number of rounds of a cell.
 MAXIMUM_ROUNDS = 400
 
 
 @dataclass
 class Cell:
-    """Collects rounds; says when they are enough; becomes a `Result`."""
+    """Collects rounds, says when they are enough, and makes the `Result`."""
 
     driver: str
     pattern: str
     size: int
     launch: int
     one_way: bool = False
-    """There is no other end: a sample is one message, not a round trip."""
+    """Without another end a sample is one message, not a round trip."""
     one_kernel: bool = True
-    """Both ends are on one machine, whose softirq time both see."""
+    """Both ends are on one machine, whose softirq time both count."""
     load: str | None = None
-    """What runs on the nodes meanwhile."""
+    """The load of the nodes."""
     probes: Sequence[ProbeInfo] = ()
     """What is counted."""
     shape: RoundShape | None = None
     """How its rounds are made; None before the warm-up."""
     rounds: list[Round] = field(default_factory=list)
     probed: list[Round] = field(default_factory=list)
-    """Rounds in which probes counted that disturb: only what they counted is of interest."""
+    """Rounds with probes that disturb, of which only the counts are used."""
     empty_rounds: int = 0
     """Rounds in a row, up to the last one, in which every message was lost."""
     lost_alone: int = 0
-    """Messages that were lost in rounds in which nothing arrived."""
+    """Messages lost in rounds in which nothing arrived."""
     written: bool = False
-    """It is in the record; nothing is added any more."""
+    """It is in the record, and takes no more rounds."""
     kept_rounds: int = 0
-    """As many of its rounds are in the record for the case that the run is killed."""
+    """Number of its rounds in the record in case the run is killed."""
     _pooled: Histogram = field(default_factory=Histogram)
     _next_check: int = MINIMUM_ROUNDS
 
@@ -75,7 +76,7 @@ class Cell:
 
     @property
     def share(self) -> float:
-        """How much of a sample the pattern's quantity is."""
+        """The pattern's quantity as a share of a sample."""
         return 1.0 if self.one_way else self.kind.share
 
     def add(self, one: Round) -> None:
@@ -84,12 +85,12 @@ class Cell:
         self._pooled.merge(one.histogram)
 
     def close(self) -> None:
-        """It is in the record: nothing is added any more, and its rounds need no memory."""
+        """Frees the rounds: the cell is in the record."""
         self.written = True
         self.rounds, self.probed, self._pooled = [], [], Histogram.of_buckets([])
 
     def message_ns(self) -> float:
-        """What a message takes on average in a usual round: the median of the last few."""
+        """Mean time of a message in a typical round: the median of the last few rounds."""
         recent = [one.message_ns() for one in self.rounds[-_RECENT_ROUNDS:]]
         return sorted(recent)[len(recent) // 2]
 
@@ -100,7 +101,7 @@ class Cell:
         return statistics.median_estimate(self._pooled, [one.histogram for one in self.rounds])
 
     def finished(self) -> StoppedBy | None:
-        """`precise` or `rounds` once nothing more has to be measured. Cheap between checks."""
+        """`precise` or `rounds` when no more needs to be measured. Cheap between checks."""
         count = len(self.rounds)
         if count < self._next_check:
             return None
@@ -137,8 +138,8 @@ class Cell:
         )
 
     def partial(self) -> Result | None:
-        """The line that stands for the cell if the run is killed from now on; None while the one
-        that is in the record says nearly the same.
+        """The line for the record in case the run is killed; None while the one in the record is
+        nearly the same.
         """
         if len(self.rounds) < max(1.0, _KEEP_GROWTH * self.kept_rounds):
             return None
@@ -172,7 +173,7 @@ class Cell:
         }
 
     def _rate_of(self, time: dict[str, Any]) -> dict[str, Any] | None:
-        """Size over time; None where the clock cannot tell the time from nothing."""
+        """Size divided by time; None if the time is below the clock's resolution."""
         if time["min"] <= 0:
             return None
         nanobytes = self.size * 1e9 * self.rounds[-1].flows
@@ -211,16 +212,14 @@ class Cell:
         }
 
     def _overlapped(self, at: int) -> float | None:
-        """Share of a transfer's time alone that it did not cost beside computing: the median round
-        says what each of the two is.
-        """
+        """Share of a transfer's time that computing hides: from the median round."""
         rounds = [one.overlap for one in self.rounds if one.overlap is not None]
         if not rounds or not (alone := median(one[at] for one in rounds)):
             return None
         return min(1.0, max(0.0, 1 - median(one[at + 1] for one in rounds) / alone))
 
     def _costs(self) -> dict[str, Any]:
-        """What a message cost the ends, by all that counted."""
+        """The cost of a message at the ends, by all probes."""
         ends = range(max(len(one.counts) for one in self.rounds))
         plain = [_figures(self.rounds, end, self.probes) for end in ends]
         probed = [_figures(self.probed, end, self.probes) if self.probed else {} for end in ends]
@@ -253,7 +252,7 @@ class Cell:
         }
 
     def _cpu_methods(self, probed: Sequence[dict[str, float | None]]) -> dict[str, Any] | None:
-        """Both ways to see CPU time, in the rounds that had both; None if none had."""
+        """Both measurements of CPU time, of the rounds that had both; None: there are none."""
         taken = [end["taken_ns"] for end in probed if "taken_ns" in end]
         accounted = self._message_cpu_ns(probed) if taken else None
         known = [value for value in taken if value is not None]
@@ -268,9 +267,9 @@ class Cell:
         return {"accounted_ns": accounted, "taken_ns": sum(known), "differ": differ}
 
     def _message_cpu_ns(self, ends: Sequence[dict[str, float | None]]) -> float | None:
-        """All of both ends; the softirq time of a machine that both are on counts once."""
+        """CPU time of both ends; if they are on one machine, its softirq time counts once."""
         softirq = [end.get("softirq_ns") for end in (ends[:1] if self.one_kernel else ends)]
-        # Where interrupts have no time of their own, it is in the others.
+        # If the kernel does not account interrupts separately, their time is in the others.
         irq = [end.get("irq_ns") or 0.0 for end in (ends[:1] if self.one_kernel else ends)]
         own = [end.get(name) for end in ends for name in ("user_ns", "system_ns")]
         known = [value for value in (*own, *softirq) if value is not None]
@@ -280,7 +279,7 @@ class Cell:
 def _figures(
     rounds: Sequence[Round], end: int, probes: Sequence[ProbeInfo]
 ) -> dict[str, float | None]:
-    """Each figure of an end to a message, or to a second; None where a round does not know it."""
+    """Each figure of an end per message or per second; None: a round lacks it."""
     per_second = {info.name for info in probes if info.per == "second"}
     names = dict.fromkeys(name for counts in _counts_of(rounds, end) for name in counts)
     messages = sum(one.messages for one in rounds)
@@ -300,8 +299,8 @@ def _intervals(
     probes: Sequence[ProbeInfo],
     figures: dict[str, float | None],
 ) -> dict[str, list[float] | None]:
-    """The 95 % interval of each figure to a second, from what it was in each round; so wide that
-    the figure, which is of all their time together, is in it. None: too few rounds for one."""
+    """The 95 % interval of each figure per second, from its values in each round, widened to
+    contain the figure over all rounds. None: too few rounds."""
     found: dict[str, list[float] | None] = {}
     for name in (info.name for info in probes if info.per == "second"):
         value = figures.get(name)

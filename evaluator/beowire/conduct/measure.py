@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Carries out a plan: opens a session for every driver, lets them take turns, hands out results.
+"""Carries out a plan: opens a session for every driver, lets them take turns, reports results.
 
-A driver that fails is left out from then on, with its reason; the others go on. Every group of
-cells is visited more than once, at different times of the run, so that a disturbance of some
-seconds does not become the figure of one size. Time is shared: each group has its part, and what
-precise cells leave over goes to those that are not.
+A driver that fails is left out from then on, with the reason; the others continue. Every group of
+cells is visited several times during the run, so that a disturbance of some seconds does not
+determine the figure of one size. Each group has its share of the time; time that precise cells do
+not need goes to the others.
 """
 
 import random
@@ -24,30 +24,30 @@ from beowire.plan import plan as planning
 from beowire.plan.plan import Plan
 from beowire.record.lines import DriverInfo, Result, Skipped
 
-#: Warm-up ends when a round takes this long, or all of it has taken the second.
+#: Warm-up ends when a round takes the first time, or the whole warm-up the second.
 _WARM_ROUND_NS = 5e6
 _WARM_TOTAL_S = 0.020
 
-#: Messages of a warm-up round, times those of the round before. Asking for a round takes longer
-#: than most of these rounds, so they are few.
+#: Factor between the messages of warm-up rounds. Requesting a round takes longer than most of these
+#: rounds, so they are few.
 _WARM_GROWTH = 4
 
-#: Messages from which a warm-up round tells how long one takes.
+#: Messages that a warm-up round needs to tell how long one takes.
 _WARM_MESSAGES = 4
 
-#: Messages before those that are measured, in every round.
+#: Messages before the measured ones, in every round.
 _SKIP = 8
 
 _RATE_DEADLINE_S = 10.0
 
-#: How much of a run may be lost when it is killed, about.
+#: How much of a run may be lost if it is killed, about.
 _KEEP_S = 2.0
 
-#: A round that is still going on when the time is over by this share is cut short.
+#: A round is cut short if it exceeds the time of the run by this share.
 _OVERRUN_SHARE = 0.05
 
-#: A cell has one round for probes that disturb after its second, and one more each time that it has
-#: so many more.
+#: A cell has one round for probes that disturb after its second round, and one more after each so
+#: many.
 _PROBED_AFTER = 2
 _PROBED_EVERY = 10
 
@@ -57,7 +57,7 @@ _MAXIMUM_EMPTY_ROUNDS = 5
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a launch is: for the display."""
+    """The progress of a launch, for the display."""
 
     cell: Cell
     done: int
@@ -65,7 +65,7 @@ class Progress:
     cells: int
     elapsed_s: float
     remaining_s: float
-    """What the rest of the launch may take at most."""
+    """Time that the rest of the launch may take."""
 
 
 class Measurement:
@@ -79,8 +79,8 @@ class Measurement:
         report: Callable[[Result | Skipped], None],
         progress: Callable[[Progress], None],
     ) -> None:
-        """`report` gets every result as soon as it is known, and partial ones of cells that take
-        long; it may raise BeowireError.
+        """`report` is called with every result as soon as it is known, and with partial ones of
+        cells that take long; it may raise BeowireError.
         """
         self.failures: list[str] = []
         """One line for each driver that failed: its name, the node, and what happened."""
@@ -134,7 +134,8 @@ class Measurement:
         self._cell_seconds = plan.seconds / max(1, self._cells)
         visit = 1
         while (pending := [g for g in self._groups if self._active(g)]) and self._time_left() > 0:
-            # The last planned visit takes all that is left; what it leaves over is shared again.
+            # The last planned visit takes all remaining time; what it does not need is shared
+            # again.
             part = self._time_left() / max(1, planning.VISITS + 1 - visit)
             ends = time.monotonic() + part
             for number, group in enumerate(pending):
@@ -144,7 +145,7 @@ class Measurement:
             visit += 1
 
     def flush(self, status: str = "ok") -> None:
-        """Reports all cells that are not yet: what was measured, or why nothing was.
+        """Reports the remaining cells: what was measured, or why nothing was.
 
         `status` other than `ok` says why the run was cut short.
         """
@@ -181,7 +182,7 @@ class Measurement:
             self._fail(info.name, str(error))
 
     def _fail(self, driver: str, reason: str) -> None:
-        """Leaves the driver out from now on; its engines end here."""
+        """Leaves the driver out from now on, and ends its engines."""
         self._reasons[driver] = reason
         self.failures.append(f"{driver} failed on {reason}")
         with self._interrupts.held():
@@ -194,7 +195,7 @@ class Measurement:
                         self._write(cell, "error", reason)
 
     def _leave_load(self, reason: str) -> None:
-        """The load is gone: what is measured beside it is left out, the rest goes on."""
+        """The load has ended: cells with it are left out, the others continue."""
         self._how = replace(self._how, load=None)
         self.failures.append(reason)
         with self._interrupts.held():
@@ -204,11 +205,12 @@ class Measurement:
                         self._write(cell, "error", reason)
 
     def _visit(self, group: list[Cell], until: float) -> None:
-        """Rounds of the group's cells, in turns of random order, until the time is over."""
+        """Measures rounds of the group's cells, in random order, until the time is over."""
         kept_at = time.monotonic()
         while (active := self._active(group)) and time.monotonic() < min(until, self._deadline):
             self._random.shuffle(active)
-            # All that are idle, then all beside one load: loads come and go between them.
+            # First the cells without load, then those of each load, which is started and stopped
+            # between them.
             for cell in sorted(active, key=lambda one: self._loads().index(one.load)):
                 if self._time_left() <= 0:
                     return
@@ -220,7 +222,7 @@ class Measurement:
         self._keep(group)
 
     def _keep(self, group: list[Cell]) -> None:
-        """Puts what there is of unfinished cells into the record: the run may be killed."""
+        """Writes unfinished cells into the record, in case the run is killed."""
         for cell in self._active(group):
             with self._interrupts.held():
                 line = cell.partial()
@@ -264,7 +266,7 @@ class Measurement:
         self._show(cell)
 
     def _probe(self, cell: Cell, shape: RoundShape) -> None:
-        """A round for the probes that disturb, if it is time for one."""
+        """Measures a round for the probes that disturb, if one is due."""
         due = _PROBED_AFTER + _PROBED_EVERY * len(cell.probed)
         if self._how.probes and len(cell.rounds) >= due and self._time_left() > 0:
             one = self._round(cell, replace(shape, probes=self._how.probes))
@@ -282,7 +284,7 @@ class Measurement:
         return planning.round_target_ns(self._cell_seconds, longest_ns)
 
     def _reshape(self, cell: Cell, shape: RoundShape) -> None:
-        """Lets the number of messages follow what rounds take."""
+        """Adapts the number of messages to the time of rounds."""
         target_ns = self._round_target_ns(cell)
         count = planning.next_count(shape.count, cell.message_ns(), target_ns, shape.batch)
         cell.shape = self._shape(count, shape.batch)
@@ -291,7 +293,7 @@ class Measurement:
         return RoundShape(count, min(_SKIP, max(1, count // 4)), batch)
 
     def _warm_up(self, cell: Cell) -> RoundShape | None:
-        """Multiplies the messages of a round until it is long enough to tell how long one takes.
+        """Measures rounds with more and more messages, until one shows how long a message takes.
 
         None if the time is over before anything arrived.
         """
@@ -321,8 +323,9 @@ class Measurement:
         return self._shape(count, batch)
 
     def _is_warm(self, cell: Cell, one: Round, spent_s: float) -> bool:
-        """Whether this round tells how long a message takes, or the warm-up has taken its time."""
-        # A first message may have met a stall, so it ends the warm-up only as the cell's time does.
+        """Whether this round shows how long a message takes, or the warm-up has taken its time."""
+        # The first message may include a stall, so it ends the warm-up only with the cell's
+        # time.
         if one.count < _WARM_MESSAGES:
             return spent_s >= self._cell_seconds
         target_ns = self._round_target_ns(cell)
@@ -331,12 +334,12 @@ class Measurement:
         )
 
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
-        """One round of the cell; None if nothing arrived, which the cell then knows."""
+        """Measures one round of the cell; None: nothing arrived, which the cell counts."""
         deadline_s = self._how.deadline_s
         if self._how.load is not None and cell.load is not None:
             deadline_s = self._how.load.deadline_s
         if not cell.kind.is_times:
-            # One that is cut short has no figure, so a starved machine gets more time for it.
+            # A round that is cut short has no figure, so a busy machine gets more time.
             deadline_s = max(deadline_s, min(_RATE_DEADLINE_S, 5 * deadline_s))
         one = self._conductor(cell).round(
             Turn(
@@ -350,7 +353,7 @@ class Measurement:
         if one is not None and one.messages:
             cell.empty_rounds = 0
             return one
-        # Cut short by the end of the time it says nothing.
+        # Cut short by the end of the time, it has no meaning.
         if one is not None or self._time_left() > 0:
             cell.empty_rounds += 1
         cell.lost_alone += one.lost if one is not None else 0
@@ -398,13 +401,13 @@ class Measurement:
     def _show(self, cell: Cell) -> None:
         cells, done = self._cells, self._done
         elapsed = time.monotonic() - self._begun
-        # One cell that does not become precise takes all of the time that is left.
+        # A cell that does not become precise takes all remaining time.
         left = max(0.0, self._time_left()) if done < cells else 0.0
         self._progress(Progress(cell, done, cells, elapsed, left))
 
 
 def _usual_ns(one: Round) -> float:
-    """What a message takes, stalls aside where that is known."""
+    """Time of a message, without stalls if these are known."""
     if one.histogram.total and one.consecutive:
         return one.histogram.quantile(0.5)
     return one.elapsed_ns / one.count

@@ -30,48 +30,48 @@ from beowire.record.lines import DriverInfo, NodeEnd
 #: How long both ends may take to find each other.
 CONNECT_TIMEOUT_S = 20.0
 
-#: After `stop` or its own deadline, an engine that still says nothing for this long hangs: one that
-#: others keep from its core has been seen to need more than two seconds.
+#: An engine counts as hung if it is silent for this long after `stop` or its own deadline. On a
+#: busy core, answers took more than two seconds.
 _GRACE_S = 10.0
 
-#: How long to look whether the other end's process has ended, before blaming this one.
+#: How long to wait for the other end's process to end, before this one is blamed.
 _BLAME_S = 0.5
 
-#: Late messages of an unreliable stream may still arrive for this long.
+#: How long late messages of an unreliable stream may still arrive.
 _STREAM_GRACE_S = 0.05
 
 
 @dataclass(frozen=True)
 class RoundShape:
-    """What one round does: `skip` messages that are not measured, then `count`."""
+    """A round: `skip` messages that are not measured, then `count`."""
 
     count: int
     skip: int
     batch: int = 1
     probes: tuple[str, ...] = ()
-    """Probes that count in it beside the usual ones."""
+    """Probes that count in it, besides the default ones."""
 
 
-#: What probes counted at one end during a round, by name; None: it cannot be had there. `window_ns`
-#: is the time in which they did.
+#: Counts of probes at one end during a round, by name; None: not available there. `window_ns` is
+#: the time in which they counted.
 Counts = Mapping[str, int | None]
 
-#: The probe whose processes must not be twice on a CPU.
+#: The probe that must run only once per CPU.
 _SOAKER = "soaker"
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one round measured. `histogram` is empty for rates, and when all was lost."""
+    """The results of one round. `histogram` is empty for rates, and if all messages were lost."""
 
     count: int
-    """Measured messages that were sent; of several ways, in each."""
+    """Measured messages sent, in each direction."""
     messages: int
-    """Measured messages that made it: answered (times), or arrived (rates)."""
+    """Measured messages that were answered (times) or arrived (rates)."""
     lost: int
     elapsed_ns: int
     moved_bytes: int
-    """Payload that crossed in `elapsed_ns`, in the pattern's ways together (rates only)."""
+    """Payload in `elapsed_ns`, of all directions of the pattern (rates only)."""
     histogram: Histogram
     counts: Sequence[Counts] = field(default_factory=list)
     """Of the initiator, and of the responder if there is one."""
@@ -79,27 +79,27 @@ class Round:
     cache_bytes: int | None = None
     """As in the record."""
     clock: tuple[int, int] | None = None
-    """What the responder's clock is ahead of the initiator's, at least and at most, in ns."""
+    """How far the responder's clock is ahead of the initiator's, at least and at most, in ns."""
     late: int = 0
-    """Measured messages that left more than an interval after they were due."""
+    """Measured messages that were sent more than an interval late."""
     finished_ns: list[int] = field(default_factory=list)
-    """What the first messages took from when they were due until they were answered."""
+    """Time of the first messages from when they were due until they were answered."""
     started_ns: int = 0
-    """By the clock of whoever timed: when `elapsed_ns` began."""
+    """When `elapsed_ns` began, by the clock of the end that measured."""
     consecutive: bool = True
-    """Each sample begins where the one before has ended: together they are `elapsed_ns`."""
+    """Each sample begins when the one before ends: their sum is `elapsed_ns`."""
     flows: int = 1
-    """Messages that a sample is of, sent at the same time by as many nodes."""
+    """Messages per sample, sent at the same time by as many nodes."""
     detail: Any = None
-    """What the pattern's conductor has found besides (conduct/)."""
+    """Other results of the pattern's conductor (conduct/)."""
     overlap: tuple[int, int, int, int] | None = None
-    """Medians in ns of what transfers took alone, and beyond the computing beside them: of those
+    """Medians in ns of transfers alone, and of their time beyond simultaneous computing: of those
     sent, and of those received.
     """
 
     def message_ns(self) -> float:
-        """What a message took on average, without the slowest sample where samples are known: one
-        stall of the machine must not decide how many messages the next round has.
+        """Mean time of a message, without the slowest sample if samples are known, so that one
+        stall does not determine the number of messages of the next round.
         """
         samples = self.histogram.total
         if samples < 2 or not self.consecutive:
@@ -136,8 +136,8 @@ class Session:
         offsets: tuple[int, int] = (0, 0),
         places: tuple[int, int] = (0, 1),
     ) -> None:
-        """Starts nothing yet. `offsets`: bytes from a page to where messages begin, that are sent
-        and that are received. `places`: which of the launcher's nodes initiates, which responds.
+        """Starts nothing yet. `offsets`: offsets of messages in a page, sent and received.
+        `places`: which of the launcher's nodes initiates, which responds.
         """
         self.info = info
         self._places = places
@@ -164,16 +164,16 @@ class Session:
         loss_timeout_ms: int,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts the engines, opens and connects both ends. EngineError or BeowireError if not.
+        """Starts the engines, opens and connects both ends. EngineError or BeowireError.
 
-        `settings`: more words for `open`, the user's wishes for drivers that heed them.
+        `settings`: more words for `open`, settings of the user for some drivers.
         """
         self.start_engines(pins)
         self._add_call_cost(survey)
         self.open(survey, max_size, loss_timeout_ms, settings)
 
     def adopt(self, engines: tuple[EngineProcess, EngineProcess]) -> None:
-        """Takes engines that are there instead of starting some; they stay their owner's."""
+        """Uses running engines instead of starting some; the caller ends them."""
         self._engines = list(engines)
 
     def open(
@@ -183,7 +183,7 @@ class Session:
         loss_timeout_ms: int,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """Opens and connects both ends of engines that are there, as start() does."""
+        """Opens and connects both ends of running engines, as start() does."""
         ends = self._ends(survey)
         for engine, end, role in zip(self._engines, ends, ("initiator", "responder"), strict=False):
             words = {
@@ -204,7 +204,7 @@ class Session:
             self._collect("connected", time.monotonic() + self.connect_timeout_s)
 
     def close(self) -> None:
-        """Closes both ends, and leaves the engines to their owner."""
+        """Closes both ends, but does not end the engines."""
         for engine in self._engines:
             engine.send("close")
         self._collect("closed", time.monotonic() + ANSWER_TIMEOUT_S)
@@ -212,22 +212,22 @@ class Session:
 
     @property
     def initiator(self) -> EngineProcess:
-        """The engine that initiates, once it is there."""
+        """The engine that initiates, if it was started."""
         return self._engines[0]
 
     @property
     def responder(self) -> EngineProcess:
-        """The engine that answers, once it is there."""
+        """The engine that responds, if it was started."""
         return self._engines[-1]
 
     @property
     def cpus(self) -> list[int | None]:
-        """That the engines are pinned to, initiator first; None: one that is not."""
+        """CPUs that the engines are pinned to, initiator first; None: not pinned."""
         return list(self._cpus)
 
     @property
     def pids(self) -> list[int]:
-        """Of the engines, as far as they have said."""
+        """Process ids of the engines, if known."""
         return list(self._pids)
 
     @property
@@ -236,7 +236,7 @@ class Session:
         return self.info.name
 
     def start_engines(self, pins: tuple[str | None, str | None]) -> None:
-        """Starts an engine at each end. EngineError or BeowireError if not."""
+        """Starts an engine at each end. EngineError or BeowireError."""
         nodes = [self._launcher.nodes[place] for place in self._places]
         self._add_engine(nodes[0], pins[0])
         if self.info.placement == "host":
@@ -262,12 +262,11 @@ class Session:
     def finish(
         self, pattern: Pattern, size: int, deadline_s: float, stop_at: float
     ) -> Round | None:
-        """The round that was begun, or what there is of it when `deadline_s` has passed or
-        `stop_at` (monotonic) has come. None if nothing happened in it; one without messages if all
-        of them were lost.
+        """The round that was begun, or its measured part after `deadline_s` or at `stop_at`
+        (monotonic). None if nothing was measured; without messages if all were lost.
 
-        EngineError: fatal (the session is gone: an end died, hangs or talks nonsense, or nothing
-        at all moved until the deadline) or not (this size cannot be carried).
+        EngineError: fatal (an end died, hangs or sends invalid lines, or no message moved until the
+        deadline) or not (this size is not possible).
         """
         results = self._finish(pattern, time.monotonic() + deadline_s + _GRACE_S, stop_at)
         try:
@@ -291,7 +290,7 @@ class Session:
         deadline_s: float,
         words: Mapping[str, object] | None = None,
     ) -> None:
-        """Has the responder get ready for a round; go() begins it."""
+        """Has the responder prepare a round; go() begins it."""
         asked: dict[str, object] = {
             "pattern": pattern.carried_by,
             "size": size,
@@ -313,7 +312,7 @@ class Session:
             raise self._not_begun(error, deadline_s) from None
 
     def go(self, words: Mapping[str, object] | None = None) -> None:
-        """Begins what was prepared. `words`: more of them, for the initiator alone."""
+        """Begins the prepared round. `words`: further words, for the initiator only."""
         try:
             self._engines[0].send("run", {**self._asked, **(words or {})})
         except EngineError as error:
@@ -339,7 +338,8 @@ class Session:
         return [ends[0], ends[0]] if self.info.placement == "host" else ends
 
     def _add_call_cost(self, survey: Survey) -> None:
-        """What was found out for their nodes: the same for the engines of all drivers."""
+        """Adds the cost of system calls that the survey has determined, the same for all
+        drivers."""
         for engine, end in zip(self._engines, self._ends(survey), strict=False):
             if end.call_cost is not None:
                 add_call_cost(engine, {"steps": end.call_cost.steps})
@@ -349,22 +349,22 @@ class Session:
         self.add_cpu(greet(engine))
 
     def add_cpu(self, hello: Mapping[str, object]) -> None:
-        """Takes the CPU that the next engine is pinned to from its `hello`, and its process."""
+        """Takes CPU and process id of the next engine from its `hello`."""
         cpu, pid = hello.get("cpu"), hello.get("pid")
         self._cpus.append(cpu if isinstance(cpu, int) else None)
         if isinstance(pid, int):
             self._pids.append(pid)
 
     def _probes_word(self, probes: Sequence[str], end: int) -> dict[str, object]:
-        """The word of `run`. Two ends that have the same CPUs have one soaker, at the first."""
+        """The word of `run`. Two ends with the same CPUs have one soaker, at the first."""
         shared = one_machine(self._launcher) or self.info.placement == "host"
         if end > 0 and shared and len(set(self._cpus)) < len(self._cpus):
             probes = [name for name in probes if name != _SOAKER]
         return {"probes": ",".join(probes)} if probes else {}
 
     def _other_cpu(self, pins: tuple[str | None, str | None]) -> str | None:
-        """A CPU for the second engine on the first node: the other node's if that is the same
-        machine, else a neighbour of the first engine's; None where there is no telling.
+        """A CPU for the second engine on the first node: that of the other node if both are one
+        machine, otherwise a neighbour of the first engine's; None: unknown.
         """
         first = self._cpus[-1]
         if one_machine(self._launcher):
@@ -374,7 +374,7 @@ class Session:
         return str(first - 1) if isinstance(first, int) and first > 0 else None
 
     def _collect(self, expected: str, deadline: float) -> list[Event]:
-        """The event `expected` from every engine, whatever their order."""
+        """The event `expected` from every engine, in any order."""
         answers: dict[EngineProcess, Event] = {}
         while len(answers) < len(self._engines):
             waiting = [engine for engine in self._engines if engine not in answers]
@@ -405,11 +405,11 @@ class Session:
             raise self._explain(error) from None
 
     def _finish(self, pattern: Pattern, hung_at: float, stop_at: float) -> list[Event]:
-        """Waits for the results of both ends; stops who has to be stopped."""
+        """Waits for the results of both ends, and stops an end if necessary."""
         answers: dict[EngineProcess, Event] = {}
         stopped = False
-        # A responder cannot know that nothing more will come: the initiator has stopped, or the
-        # rest got lost.
+        # A responder cannot know that no more messages come, because the initiator has stopped or
+        # the rest was lost.
         release_at: float | None = None
         while len(answers) < len(self._engines):
             waiting = [engine for engine in self._engines if engine not in answers]
@@ -444,7 +444,7 @@ class Session:
         return [answers[engine] for engine in self._engines]
 
     def _abandon_round(self) -> None:
-        """One end refused; the other must not wait for it. Its answer is thrown away."""
+        """One end has refused; stops the other, and drops its answer."""
         for engine in self._engines:
             engine.send("stop")
         end = time.monotonic() + _BLAME_S
@@ -455,7 +455,7 @@ class Session:
                         return
 
     def _silent(self, deadline_s: float) -> EngineError:
-        """The initiator's own deadline passed, and it got no answer at all."""
+        """The initiator's deadline has passed without any answer."""
         near, far = self._engines[0].node, self._engines[-1].node
         return EngineError(near, f"no answer from {far} within {deadline_s:.3g} s", code="TIMEOUT")
 
@@ -463,7 +463,7 @@ class Session:
         return EngineError(engine.node, "the engine hangs: no answer in time", code="TIMEOUT")
 
     def _explain(self, error: EngineError) -> EngineError:
-        """The cause behind `error`: a reset connection is the shadow of an end that died."""
+        """The cause of `error`: a reset connection often means that the other end died."""
         if error.code == "DIED" or not error.fatal:
             return error
         for engine in self._engines:
@@ -477,7 +477,7 @@ class Session:
             return None  # without the answer at its end nobody knows what has arrived
         histogram = Histogram()
         if pattern.is_times:
-            # Whoever receives takes the samples, where no message is answered.
+            # If messages are not answered, the receiver has the samples.
             answered = near["histogram"]["buckets"] or pattern.answered
             source = near if answered else far
             buckets = source["histogram"]["buckets"]
@@ -488,7 +488,7 @@ class Session:
                 lost = max(0, near["sent"] - messages)
             elapsed_ns = source["elapsed_ns"]
         else:
-            # What was sent and lost has moved nothing: an unreliable stream counts what arrived.
+            # An unreliable stream counts only messages that arrived.
             source = near if self.info.reliable else far
             messages = near["sent"] if self.info.reliable else far["received"]
             lost = max(0, near["sent"] - messages)
@@ -523,7 +523,7 @@ def _clock(bounds: dict[str, int] | None) -> tuple[int, int] | None:
 
 
 def _counts(said: Mapping[str, int | None]) -> dict[str, int | None]:
-    """What probes counted, checked: TypeError if it is no object of numbers."""
+    """The checked counts of probes. TypeError: not an object of numbers."""
     counts = dict(said)
     for name, value in counts.items():
         if value is not None and (not isinstance(value, int) or value < 0):

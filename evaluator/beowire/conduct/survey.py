@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is there before anything is measured: the two ends, the way between them, the drivers."""
+"""Finds out what can be measured: the two ends, the route between them, the drivers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,20 +25,20 @@ class Survey:
     ends: list[NodeEnd]
     drivers: list[DriverInfo]
     others: list[NodeEnd] = field(default_factory=list)
-    """Nodes beyond the two, where they are looked at."""
+    """Further nodes, if they were asked."""
     probes: list[ProbeInfo] = field(default_factory=list)
-    """What can be counted there, and why not."""
+    """What can be counted, and why other figures cannot."""
     reasons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By node: why a driver cannot run there; empty: it can."""
+    """By node: why a driver cannot run there; an empty text: it can."""
 
     @property
     def nodes(self) -> list[NodeEnd]:
-        """All that were looked at, in the launcher's order."""
+        """All nodes that were asked, in the launcher's order."""
         return [*self.ends, *self.others]
 
     @property
     def clock_overhead_ns(self) -> float:
-        """What reading the initiator's clock takes."""
+        """Time to read the initiator's clock."""
         clock = self.ends[0].clock
         return clock.overhead_ns if clock else 0.0
 
@@ -50,9 +50,8 @@ def start_engine(
     engines: list[EngineProcess],
     cpu: str | None = None,
 ) -> EngineProcess:
-    """Starts an engine and adds it to `engines`, whose owner ends it. BeowireError if it cannot.
-
-    A signal comes before both or after both: no engine is ever started and forgotten.
+    """Starts an engine and adds it to `engines`, whose owner ends it. BeowireError if that fails.
+    Signals are held meanwhile, so that no started engine is forgotten.
     """
     with interrupts.held():
         engines.append(EngineProcess(launcher.start(node, cpu=cpu), node.name, launcher.marker))
@@ -80,11 +79,12 @@ def survey(
     many: bool = False,
     call_cost_ns: int | None = None,
 ) -> Survey:
-    """Asks one engine on each of the first two nodes. BeowireError (exit code 1) with the node.
+    """Asks one engine on each of the first two nodes. BeowireError (exit code 1) that names the
+    node.
 
-    `interface` is the one that the user asked for, "" to follow the node or the route. `many`: all
-    nodes are asked, and a driver has to be ready on all of them. `call_cost_ns`: what each
-    system call is to cost more there; how, an engine of each node finds out.
+    `interface` is the user's choice; "": that of the node or the route. `many`: all nodes are
+    asked, and a driver must be ready on all of them. `call_cost_ns`: added cost of each system
+    call; an engine of each node finds out how to add it.
     """
     nodes = list(launcher.nodes) if many else list(launcher.nodes)[:2]
     scouts: list[EngineProcess] = []
@@ -126,8 +126,8 @@ def survey(
 
 
 def known_drivers(answer: Mapping[str, Any]) -> list[DriverInfo]:
-    """The drivers of an answer to `drivers`. One whose file cannot be loaded is absent, and has the
-    reason, under the name that its file has, and no summary (selection.driver_named())."""
+    """The drivers of an answer to `drivers`. A driver whose file cannot be loaded is absent, with
+    the reason, the name of its file, and no summary (selection.driver_named())."""
     found = [DriverInfo.model_validate(one) for one in answer["drivers"]]
     names = {one.name for one in found}
     for item in answer.get("broken", []):
@@ -168,7 +168,7 @@ def end_options(end: NodeEnd) -> dict[str, str]:
 
 
 def add_call_cost(engine: EngineProcess, words: Mapping[str, int]) -> CallCost:
-    """Makes the system calls of an engine cost more: by `ns`, or by a filter of so many `steps`."""
+    """Adds to the cost of an engine's system calls: `ns`, or a filter of so many `steps`."""
     return CallCost.model_validate(
         {
             name: value
@@ -189,7 +189,7 @@ def _end(
     environment = scout.request("environment", "environment", {"interface": interface})
     return NodeEnd(
         node=scout.node,
-        # An interface that the user chose against the route has an address of its own.
+        # If the user chose another interface than the route's, its address is used.
         address=route["source"] if interface == route["interface"] else None,
         interface=interface,
         cpu=hello.get("cpu"),
@@ -200,7 +200,7 @@ def _end(
 
 
 def _merge_probes(tables: Sequence[Sequence[Mapping[str, Any]]]) -> list[ProbeInfo]:
-    """The first end's, with what each end says of why it cannot be had."""
+    """The probes of the first end, with each end's reasons why one is not available."""
     others = {str(one["name"]): str(one["reason"]) for one in tables[1]}
     return [
         ProbeInfo.model_validate(
@@ -217,7 +217,7 @@ def _merge_probes(tables: Sequence[Sequence[Mapping[str, Any]]]) -> list[ProbeIn
 
 
 def _merge(reports: Sequence[Sequence[DriverInfo]], nodes: Sequence[Node]) -> list[DriverInfo]:
-    """Drivers as the first end reports them; ready only if the ends that they need say so."""
+    """The drivers that the first end reports; ready only if all ends that they need are."""
     others = [{report.name: report for report in one} for one in reports[1:]]
     merged = []
     for info in reports[0]:

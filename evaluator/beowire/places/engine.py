@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The client of the engine's control protocol (docs/ENGINE.md): lines down, JSON lines up.
 
-One `EngineProcess` is one engine on one node. All of it runs in one thread; nothing here blocks
-without a deadline. What goes wrong with an engine is an `EngineError`, which names the node: the
-caller decides whether the run can go on without it.
+One `EngineProcess` is one engine on one node. Everything runs in one thread, and nothing blocks
+without a deadline. Failures of an engine are `EngineError`s, which name the node; the caller
+decides whether the run can continue.
 """
 
 import contextlib
@@ -19,16 +19,16 @@ from typing import Any
 
 from beowire.visible import visible
 
-#: An event is rejected as garbage beyond this: a histogram of all buckets has about 150 KB.
+#: Longer events are rejected: a histogram of all buckets has about 150 KB.
 _MAXIMUM_LINE_BYTES = 4 << 20
 
-#: What a login may print before anything of ours runs.
+#: Bytes that a login may print before the engine starts.
 MAXIMUM_NOISE_BYTES = 256 << 10
 
-#: What of standard error is kept for messages.
+#: Bytes of standard error kept for messages.
 _STDERR_TAIL_BYTES = 4096
 
-#: How long an engine may take to answer what needs no other end.
+#: How long an engine may take to answer if it needs no other end.
 ANSWER_TIMEOUT_S = 20.0
 
 #: How long an engine may take to exit once its input is closed (a driver's close() has 1 s).
@@ -39,7 +39,7 @@ Event = dict[str, Any]
 
 
 class EngineError(Exception):
-    """An engine failed or refused. `node` says where; `fatal` that its session is gone."""
+    """An engine failed or refused. `node`: where; `fatal`: its session has ended."""
 
     def __init__(self, node: str, message: str, *, fatal: bool = True, code: str = "") -> None:
         """`code` is the engine's (`EMSGSIZE`), `DIED`, `GARBAGE` or `TIMEOUT`."""
@@ -50,11 +50,11 @@ class EngineError(Exception):
 
 
 class EngineProcess:
-    """A running engine. Owns the process: `end()` must be called, whatever happened."""
+    """A running engine. Owns the process, so `end()` must always be called."""
 
     def __init__(self, process: subprocess.Popen[bytes], node: str, marker: bytes = b"") -> None:
-        """Takes over `process`, whose three standard streams are pipes. What it says begins behind
-        `marker` and a line break: before that somebody else speaks (a login shell's files)."""
+        """Takes over `process`, whose three standard streams are pipes. The engine's output begins
+        after `marker` and a line break; earlier output comes from a login shell."""
         if process.stdin is None or process.stdout is None or process.stderr is None:
             raise ValueError("the engine needs pipes for its three standard streams")
         self.node = node
@@ -76,7 +76,7 @@ class EngineProcess:
         words = [verb, *(f"{key}={_encode(str(value))}" for key, value in (values or {}).items())]
         line = (" ".join(words) + "\n").encode("ascii")
         try:
-            # A line is shorter than PIPE_BUF, so it is written whole or not at all.
+            # A line is shorter than PIPE_BUF, so it is written completely or not at all.
             if os.write(self._input.fileno(), line) != len(line):
                 raise EngineError(self.node, "the engine does not read its commands")
         except BlockingIOError:
@@ -110,7 +110,7 @@ class EngineProcess:
         return self.check(event, expected)
 
     def check(self, event: Event, expected: str) -> Event:
-        """`event` if it is the `expected` one, else raises what it means."""
+        """`event` if it is the `expected` one; otherwise raises EngineError."""
         if event["event"] == "error":
             message = " ".join(str(event.get("message", "no reason given")).split())
             raise EngineError(
@@ -137,7 +137,7 @@ class EngineProcess:
         return bool(self._events) or self._output.fileno() not in self._open_streams
 
     def read_available(self, descriptor: int) -> None:
-        """Reads what is there on one of the engine's streams; never blocks."""
+        """Reads available output from one of the engine's streams; never blocks."""
         try:
             data = os.read(descriptor, 1 << 16)
         except BlockingIOError:
@@ -154,11 +154,11 @@ class EngineProcess:
                 self._split()
 
     def descriptors(self) -> set[int]:
-        """What to poll for input."""
+        """The descriptors to poll for input."""
         return set(self._open_streams)
 
     def died(self) -> EngineError:
-        """What to say about an engine that ended by itself."""
+        """The error for an engine that ended by itself."""
         try:
             status = self.process.wait(timeout=_TERMINATE_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -185,10 +185,10 @@ class EngineProcess:
         return ([line for line in words if line] or [""])[-1][:300]
 
     def request_end(self) -> None:
-        """Asks the engine to exit, once; does not wait. So many can end at the same time."""
+        """Asks the engine to exit, without waiting, so that many can end at the same time."""
         if self._input.closed:
             return
-        # An engine that is gone, or does not listen, is the matter of end().
+        # end() handles an engine that has ended, or does not read.
         with contextlib.suppress(EngineError):
             self.send("quit")
         with contextlib.suppress(OSError):
@@ -197,7 +197,7 @@ class EngineProcess:
     def end(self, timeout_s: float = _EXIT_TIMEOUT_S) -> None:
         """Ends the process: asks, waits a bounded time, then terminates and kills it by its id."""
         self.request_end()
-        self._ending = True  # what it still says is of no interest, and may be garbage
+        self._ending = True  # later output is ignored
         deadline = time.monotonic() + timeout_s
         while not self.has_died() and (left := deadline - time.monotonic()) > 0:
             if not wait_for_events([self], min(left, 0.05)):
@@ -212,7 +212,7 @@ class EngineProcess:
         self._open_streams.clear()
 
     def _begins(self) -> bool:
-        """Leaves out what is not the engine's, as far as it has come; is the rest the engine's?"""
+        """Drops output before the engine's; true: the engine's output has begun."""
         if self._marker:
             at = self._buffer.find(self._marker)
             if at < 0:
@@ -242,9 +242,9 @@ class EngineProcess:
 
 
 def wait_for_events(engines: Sequence[EngineProcess], timeout_s: float) -> bool:
-    """Waits until one of `engines` says something or dies, at most `timeout_s`.
+    """Waits until one of `engines` has output or dies, at most `timeout_s`.
 
-    Also empties their standard error, so that none blocks there. True if there was anything.
+    Also reads their standard error, so that none blocks there. True: there was output.
     """
     if any(engine.has_news() for engine in engines):
         return True
@@ -261,7 +261,7 @@ def wait_for_events(engines: Sequence[EngineProcess], timeout_s: float) -> bool:
 
 
 def _encode(text: str) -> str:
-    """Percent-encodes what may not stand in a value."""
+    """Percent-encodes characters that a value must not contain."""
     return "".join(
         chr(byte) if 0x21 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}"
         for byte in text.encode("utf-8", "surrogateescape")
@@ -279,7 +279,7 @@ _ADVICE = {
 
 
 def _ending(status: int) -> str:
-    # What starts engines elsewhere says 128 and the number of the signal that has ended one.
+    # Programs that start engines elsewhere return 128 plus the number of the signal.
     signalled = status - 128 if status > 128 else -status
     try:
         number = signal.Signals(signalled)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What will be measured, in which order, and how long each part may take. Pure.
+"""Plans what is measured, in which order, and for how long. Pure.
 
-The sizes are visited in random order (of a seed): with rising sizes a machine that slows down
-during the run would bend the curve, and nobody could tell. Within a visit the drivers take turns,
-round by round, so that what happens to the machine happens to all of them.
+Sizes are visited in random order (from a seed), because with rising sizes a machine that becomes
+slower would bend the curve unnoticed. Within a visit the drivers take turns, round by round, so
+that changes of the machine affect all of them.
 """
 
 import random
@@ -14,45 +14,45 @@ from beowire.plan.patterns import PATTERNS
 from beowire.record.lines import DriverInfo, Skipped
 from beowire.sizes import schedule
 
-#: A round is long enough to hide the cost of starting it, and short enough to take many turns.
+#: A round is long enough to hide the cost of its start, and short enough for many turns.
 LONGEST_ROUND_NS = 20e6
 SHORTEST_ROUND_NS = 1e6
 
-#: A cell with less time than this says little: so the schedule of sizes is made coarser.
+#: A cell needs this time to be useful; with less, fewer sizes are measured.
 LEAST_CELL_S = 0.25
 
-#: Of the powers of two only every so many are measured where time is shorter still.
+#: If time is even shorter, only every so many of the powers of two are measured.
 _STEPS = (1, 2, 3, 4, 6, 8, 11, 16)
 
-#: How often every size is visited, unless it is precise before or time is short.
+#: How often each size is visited, unless it is precise earlier or time is short.
 VISITS = 2
 
-#: Messages of one round, at most: bounds the round of a driver that is faster than it looked.
+#: Maximum number of messages of a round, in case a driver is faster than it seemed.
 MAXIMUM_COUNT = 1_000_000
 
 #: A sample shorter than this many clock readings is measured in batches (5 % rule).
 _CLOCK_READINGS = 20
 
-#: Share of a cell's time that is planned for its rounds; the rest is warm-up and asking.
+#: Share of a cell's time planned for its rounds; the rest is for warm-up and commands.
 _ROUNDS_SHARE = 0.8
 
 #: Rounds below which no cell is called precise.
 MINIMUM_ROUNDS = 20
 
-#: Rounds that are planned for a cell: more than the least, for some are held up.
+#: Rounds planned for a cell: more than the minimum, because some are delayed.
 _PLANNED_ROUNDS = 2 * MINIMUM_ROUNDS
 
 #: Families of drivers (`mpi` of `mpi:mpich/tcp`) whose sessions have two ends only, and why: who
 #: has one enters it.
 TWO_ENDS: dict[str, str] = {}
 
-#: The number of messages of a round changes at most by this factor from round to round.
+#: The number of messages changes by at most this factor from round to round.
 _LARGEST_STEP = 4
 
 
 @dataclass(frozen=True)
 class Group:
-    """The cells that are measured side by side: one pattern and size, all drivers that can."""
+    """Cells that are measured in turns: one pattern and size, of all drivers that support it."""
 
     pattern: str
     size: int
@@ -61,7 +61,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Plan:
-    """One launch: the groups in the order of their visits, and what is left out and why."""
+    """One launch: the groups in the order of their visits, and what is left out, with reasons."""
 
     groups: tuple[Group, ...]
     skipped: tuple[Skipped, ...]
@@ -79,11 +79,11 @@ def affordable_sizes(
     patterns: Sequence[str],
     seconds: float,
 ) -> tuple[list[int], float]:
-    """As much of the schedule `sizes` as one launch of `seconds` has time for, and the seconds
-    that all of it needs.
+    """The part of the schedule `sizes` for which one launch of `seconds` has time, and the seconds
+    that the whole schedule needs.
 
-    All; or those that NetPIPE does not perturb; or powers of two; of these every second, third ...
-    one; at last the smallest, one in the middle and the largest, however short the time.
+    All; or those that NetPIPE does not perturb; or powers of two, or every second, third ... of
+    them; at least the smallest, one in the middle and the largest, however short the time.
     """
 
     def needed_s(chosen: Sequence[int]) -> float:
@@ -105,7 +105,7 @@ def affordable_sizes(
 
 
 def _every(sizes: Sequence[int], step: int) -> list[int]:
-    """Every so many of the sizes, both ends included, and one between them at least."""
+    """Every so many of the sizes, including both ends and at least one between them."""
     step = max(1, min(step, len(sizes) // 2))
     return [*sizes[:-1:step], sizes[-1]]
 
@@ -119,8 +119,8 @@ def make_plan(
     *,
     scheduled: bool = False,
 ) -> Plan:
-    """The plan of one launch. `seconds` is what measuring may take; `scheduled`: `sizes` are those
-    of the schedule, and not what somebody asked for."""
+    """The plan of one launch of `seconds`. `scheduled`: `sizes` are those of the schedule, not the
+    user's."""
     groups: list[Group] = []
     skipped: list[Skipped] = []
     for pattern in patterns:
@@ -141,8 +141,8 @@ def make_plan(
 
 
 def sizes_of(pattern: str, sizes: Sequence[int], *, scheduled: bool) -> list[int]:
-    """Those that this pattern is measured at: the smallest if it has none; its own, if it has some,
-    where the schedule would be measured."""
+    """The sizes of this pattern: the smallest if it has no sizes; instead of the schedule its own,
+    if it has some."""
     own = PATTERNS[pattern].sizes
     if not PATTERNS[pattern].sized:
         return [min(sizes)]
@@ -152,13 +152,13 @@ def sizes_of(pattern: str, sizes: Sequence[int], *, scheduled: bool) -> list[int
 
 
 def round_target_ns(cell_seconds: float, longest_ns: float = LONGEST_ROUND_NS) -> float:
-    """How long a round should take for a cell of `cell_seconds` to have enough of them."""
+    """How long a round should take so that a cell of `cell_seconds` has enough rounds."""
     wanted = cell_seconds * 1e9 * _ROUNDS_SHARE / _PLANNED_ROUNDS
     return min(longest_ns, max(SHORTEST_ROUND_NS, wanted))
 
 
 def batch_for(message_ns: float, clock_overhead_ns: float) -> int:
-    """Round trips to a sample, so that reading the clock is at most 5 % of it."""
+    """Round trips per sample, so that reading the clock takes at most 5 % of it."""
     least_ns = _CLOCK_READINGS * clock_overhead_ns
     if message_ns >= least_ns:
         return 1
@@ -166,7 +166,7 @@ def batch_for(message_ns: float, clock_overhead_ns: float) -> int:
 
 
 def count_for(message_ns: float, target_ns: float, batch: int) -> int:
-    """Messages of a round of about `target_ns`: whole batches, at least one."""
+    """Messages of a round of about `target_ns`: complete batches, at least one."""
     batches = int(target_ns / max(message_ns, 1.0) / batch)
     return max(1, min(batches, MAXIMUM_COUNT // batch)) * batch
 
@@ -174,8 +174,8 @@ def count_for(message_ns: float, target_ns: float, batch: int) -> int:
 def next_count(count: int, message_ns: float, target_ns: float, batch: int) -> int:
     """Messages of the next round, after one of `count`.
 
-    A warm-up that met a stall has taken the driver for slow, or it really has become slower: so
-    the count follows what rounds take, in steps. Small deviations change nothing.
+    The warm-up may have measured a stall, or the driver may have become slower, so the count
+    follows the time of rounds, in steps. Small deviations change nothing.
     """
     wanted = count_for(message_ns, target_ns, batch)
     if count / 2 <= wanted <= count * 2:

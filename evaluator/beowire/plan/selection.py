@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which drivers are measured: those that are named, groups of them, or those that answer most
-questions. Pure.
+"""Selects the drivers to measure: those named, groups, or the default ones. Pure.
 
-A driver that no group knows (somebody's own) is measured by default.
+A driver in no group (a user's own) is measured by default.
 """
 
 import difflib
@@ -14,12 +13,12 @@ from functools import cache
 from beowire.errors import BeowireError
 from beowire.record.lines import DriverInfo, Skipped
 
-#: What is measured when nothing is said: one of each kind, so that a table stays readable and a
-#: short run has time for each.
+#: The default drivers: one of each kind, so that a table is readable and a short run has time for
+#: each.
 DEFAULT = ("memcpy", "shm", "tcp", "tcp-spin", "udp", "packet", "beowire", "fi-tcp")
 
-#: Drivers by what they have in common: names, or shell patterns of names. No group has the name of
-#: a driver. If you add a driver: here, and docs/DRIVERS.md.
+#: Groups of drivers: names, or shell patterns of names. No group has the name of a driver. If you
+#: add a driver, add it here and in docs/DRIVERS.md.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "memory": ("memcpy*",),
     "host": ("shm", "pipe", "unix-*", "beowire-shm"),
@@ -29,9 +28,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "libfabric": ("fi-*", "fi:*"),
     "verbs": ("verbs-*", "verbs"),
     "virtual": ("pvm", "pvm-*"),
-    # The second is its file's name, which stands for it where UCX itself is missing.
+    # `ucx` is the name of the file, shown if UCX itself is missing.
     "ucx": ("ucx:*", "ucx"),
-    # Those of the MPIs that are here, which mpi/drivers.py has put among the known ones by then.
+    # Drivers of the installed MPIs, which mpi/drivers.py adds to the known ones before.
     "mpi": ("mpi:*", "mpi-*:*"),
     "openshmem": ("shmem-*:*",),
 }
@@ -39,7 +38,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 #: Other names of drivers.
 ALIASES: Mapping[str, str] = {"fi:tcp": "fi-tcp"}
 
-#: So many names an error has in its line; and so many that are nearly what was written.
+#: Names that an error lists at most, and similar names that it lists.
 _MOST_NAMED = 10
 _MOST_NEAR = 2
 
@@ -52,11 +51,10 @@ def choose_drivers(
 ) -> tuple[list[DriverInfo], list[Skipped]]:
     """The drivers to measure, and those left out with their reason.
 
-    `names` is a comma list: of a driver that is named, it must exist and be ready; of a group (or
-    `all`) those are taken that are ready. None: the usual ones that are ready. `own`: names of
-    drivers that are measured in any case, besides. `typed`: what the user has named, where words
-    of it stand for several of `names`: what he has not named himself need not be ready. Raises
-    BeowireError.
+    `names` is a list separated by commas. A named driver must exist and be ready; of a group (or
+    `all`) the ready ones are taken. None: the default ones that are ready. `own`: further drivers,
+    always measured. `typed`: what the user typed, if words of it stand for several of `names`;
+    drivers that the user did not name need not be ready. Raises BeowireError.
     """
     by_name = {driver.name: driver for driver in known}
     words = [word.strip() for word in names.split(",")] if names is not None else []
@@ -90,13 +88,13 @@ def choose_drivers(
 
 
 def is_default(name: str) -> bool:
-    """Whether it is measured when nothing is said."""
+    """Whether it is measured by default."""
     return name in DEFAULT or group_of(name) is None
 
 
 @cache
 def group_of(name: str) -> str | None:
-    """The first group that has the driver."""
+    """The first group that contains the driver."""
     for group, patterns in GROUPS.items():
         if any(fnmatchcase(name, pattern) for pattern in patterns):
             return group
@@ -104,11 +102,12 @@ def group_of(name: str) -> str | None:
 
 
 def driver_named(name: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo | None:
-    """The driver of that name. Where its file cannot be loaded, nobody knows what is in it: then
-    what stands for the file (survey.known_drivers()), as `ucx` for `ucx:tcp`, and says why."""
+    """The driver of that name. If its file cannot be loaded, its drivers are unknown: then the
+    entry of the file (survey.known_drivers()), as `ucx` for `ucx:tcp`, which has the reason."""
     if name in by_name:
         return by_name[name]
-    # As the engine looks for its file (modules_find()): to one separator, then to that before it.
+    # As the engine searches the file (modules_find()): up to each separator, from the last to the
+    # first.
     for cut in reversed(list(re.finditer(r"[-:/_]", name))):
         one = by_name.get(name[: cut.start()])
         if one is not None and not one.ready and not one.summary:
@@ -117,7 +116,7 @@ def driver_named(name: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo | N
 
 
 def _members(word: str, known: Sequence[DriverInfo]) -> list[DriverInfo] | None:
-    """The known drivers of a group; None if it is none."""
+    """The known drivers of a group; None: not a group."""
     if word == "all":
         return list(known)
     if word not in GROUPS:
@@ -142,7 +141,7 @@ def _known(word: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo:
 
 
 def _there_are(word: str, names: Collection[str]) -> str:
-    """What can be named: all where they are few, or else those that are nearly written so."""
+    """The possible names: all if they are few, otherwise similar ones."""
     if len(names) <= _MOST_NAMED:
         return f"there are {', '.join(names) or 'none'}"
     near = difflib.get_close_matches(word, names, n=_MOST_NEAR)
