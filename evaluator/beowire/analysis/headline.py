@@ -92,12 +92,12 @@ def compared(subject: Curve, base: Curve, pattern: Pattern) -> list[At]:
 
 
 def open_text(sizes: Sequence[At]) -> str:
-    """Where the subject does not differ significantly from the baseline: `no significant difference
-    from tcp-spin at 256 KiB and from 1 MiB to 2 MiB`."""
+    """Where the two do not differ significantly: `no significant difference between beowire and
+    tcp-spin at 256 KiB and from 1 MiB to 2 MiB`."""
     runs = groupby(sizes, key=lambda one: one.outcome in (Outcome.ALIKE, Outcome.UNKNOWN))
     places = [_place(list(run), 1, 2) for is_open, run in runs if is_open]
     where = f"{', '.join(places[:-1])} and {places[-1]}" if len(places) > 1 else "".join(places)
-    return f"no significant difference from {BASELINE} {where or 'at none of the sizes'}"
+    return f"no significant difference between {SUBJECT} and {BASELINE} {where or 'at no size'}"
 
 
 def _with_disturbance(record: Record, said: str) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def test_section__explains_tcp_and_says_where_nothing_differs() -> None:
     record = made("beowire", "tcp-spin", "tcp")
     _, section = chosen(record)
     assert "<b>tcp-spin</b>: TCP with busy polling" in section and "fi-tcp" not in section
-    assert "grey: no significant difference from tcp-spin at none of the sizes" in section
+    assert "grey: no significant difference between beowire and tcp-spin at no size" in section
     assert re.findall(r'class="value"[^>]*>([^<]*)<', section)
 
 

@@ -94,9 +94,9 @@ def test_open_text__names_all_sizes_without_a_difference() -> None:
     outcomes = (FASTER, ALIKE, FASTER, UNKNOWN, ALIKE, SLOWER)
     sizes = [At(8 << at, one, 1.0) for at, one in enumerate(outcomes)]
     assert open_text(sizes) == (
-        "no significant difference from tcp-spin at 16 B and from 64 B to 128 B"
+        "no significant difference between beowire and tcp-spin at 16 B and from 64 B to 128 B"
     )
-    assert open_text(sizes[:1]).endswith("at none of the sizes")
+    assert open_text(sizes[:1]).endswith("tcp-spin at no size")
 
 
 def test_headline__compares_beowire_with_tcp(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_render__idle_and_loaded__have_a_curve_each(record: Record) -> None:
 
 
 def test_findings__have_the_advice_of_the_terminal(record: Record) -> None:
-    page = render([record])
+    page = render([record]).replace("&nbsp;", " ")
     for pattern in ("pingpong", "stream"):
         found = curves([record], pattern)
         rows = advice.verdicts(found, PATTERNS[pattern], record.meta.drivers)

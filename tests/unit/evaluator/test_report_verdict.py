@@ -60,7 +60,7 @@ def test_uses__where_one_is_beyond_the_wire__nothing_is_said_of_that_size() -> N
     found = usable(*both(4000, 1500), *both(60_000, 20_000, 65536))
     link = Link(kind="lab", mtu=1500, rate_bits_per_s=1e10, burst_bytes=50_000)
     bursting = replace(found, meta=found.meta.model_copy(update={"link": link}))
-    html = page.render([bursting])
+    html = page.render([bursting]).replace("&nbsp;", " ")
     row = '<th scope="row">8 B</th><td>beowire</td><td>2.7 times as fast as tcp; 1.50 µs</td>'
     assert row in html and '<th scope="row">64 KiB</th>' not in html
     assert "Left out: 64 KiB, where a figure exceeds the limit of the link" in html

@@ -38,10 +38,14 @@ def sentence(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]
     if len(records) != 1 or pattern is None:
         return ""
     found = [curve for curve in by_pattern[pattern.name] if curve.load is None]
-    said, disturbance = map(escape, headline.parts(records[0], found, pattern))
-    # A size is not broken from its unit.
-    said = re.sub(r"(\d) ([KMG]?i?B)\b", r"\1&nbsp;\2", f"{said}.") if said else ""
-    return f"{said} <small>But {disturbance}.</small>" if disturbance else said
+    said, disturbance = headline.parts(records[0], found, pattern)
+    said = unbroken(f"{said}.") if said else ""
+    return f"{said} <small>But {unbroken(disturbance)}.</small>" if disturbance else said
+
+
+def unbroken(text: str) -> str:
+    """Text as HTML in which numbers are not broken from their units."""
+    return re.sub(r"(\d) ([KMG]?i?B|[nµm]?s)\b", r"\1&nbsp;\2", escape(text))
 
 
 def section(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]) -> str:

@@ -218,7 +218,7 @@ def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]
             title = advice.title(beside, PATTERNS[name]) + (f" · {label}" if label else "")
             body = "".join(
                 f'<tr><th scope="row">{escape(span)}</th><td>{escape(use) or "–"}</td>'
-                f"<td>{escape(why)}</td><td>{escape(cpu)}</td></tr>"
+                f"<td>{answer.unbroken(why)}</td><td>{answer.unbroken(cpu)}</td></tr>"
                 for span, use, why, cpu in rows
             )
             if rows:
