@@ -118,7 +118,7 @@ static void copy_close(void *session)
 static const struct driver MEMCPY = {
     COMMON,
     .name = "memcpy",
-    .summary = "a copy inside one process: the bound for whatever copies once",
+    .summary = "a copy inside one process: the lower bound for one copy",
     .probe = copy_probe,
     .open = copy_open,
     .send = memcpy_send,

@@ -197,7 +197,7 @@ static int packet_prepare(void *session, uint64_t size)
 static const struct driver PACKET = {
     .abi = DRIVER_ABI,
     .name = "packet",
-    .summary = "raw Ethernet frames through a ring, spinning: the floor of this link",
+    .summary = "raw Ethernet frames through a ring, spinning: the lower bound of this link",
     .placement = DRIVER_PAIR,
     .reliable = false,
     .spins = true,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a report shows of the records: for each driver and pattern a curve of cells over size.
+"""The data of reports: for each driver and pattern a curve of cells over size.
 
-Nothing is estimated anew. A cell that was measured in one launch shows the figures of the record.
-One of several launches shows the median of the launches' medians, with the hull of their
-intervals: wider than each, so never a claim that no launch made.
+Nothing is estimated again. A cell of one launch has the figures of the record. A cell of several
+launches has the median of the launches' medians, and an interval that spans those of all
+launches.
 """
 
 import math
@@ -20,23 +20,23 @@ from beowire.record.lines import CpuCost, Result, Summary
 from beowire.record.reader import Record
 from beowire.visible import visible
 
-#: An interval that reaches farther than this from its median is wide: a reader is told so.
+#: Wider intervals, relative to the median, are marked.
 WIDE = 0.05
 
 
-#: What latencies and rates are compared with: what applications have today, and the floor.
+#: Drivers to compare with: TCP as applications use it, and the lower bound.
 BASELINE = "tcp-spin"
 FLOOR = "packet"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One driver, pattern and size: the launches that gave a figure."""
+    """One driver, pattern and size, with the launches that have a figure."""
 
     size: int
     launches: tuple[Result, ...]
     time: Summary | None
-    """What the pattern reports, if it is times: half a round trip, or what it is."""
+    """The quantity of a pattern that reports times, such as half a round trip."""
     rate_bytes_per_s: Summary
 
     @property
@@ -51,27 +51,27 @@ class Cell:
 
     @property
     def stopped_by(self) -> str:
-        """Which rule ended the cell; of several launches, all that did."""
+        """The rules that ended the cell in its launches."""
         return ", ".join(sorted({result.stopped_by for result in self.launches}))
 
     def overlap(self, end: Literal["send", "receive"]) -> float | None:
-        """Share of a transfer that went on while this end computed; of launches, their median."""
+        """Share of a transfer hidden by computing at this end; the median of the launches."""
         shares = [getattr(one, f"overlap_{end}") for one in self.launches]
         return median_or_none(shares)
 
     @property
     def cpu_ns_per_message(self) -> float | None:
-        """CPU time of both ends, softirq with it; of launches, their median."""
+        """CPU time of both ends, including softirq; the median of the launches."""
         known = [cost for one in self.launches if (cost := one.cpu_ns_per_message) is not None]
         return median(known) if len(known) == len(self.launches) else None
 
     @property
     def service_demand_us_per_kb(self) -> float | None:
-        """CPU time of both ends to 1024 bytes; of launches, their median."""
+        """CPU time of both ends per 1024 bytes; the median of the launches."""
         return median_or_none([one.service_demand_us_per_kb for one in self.launches])
 
     def figure(self, name: str, end: int) -> float | None:
-        """What a probe counted at an end; of launches, their median."""
+        """A probe's figure at an end; the median of the launches."""
         return median_or_none([one.figures(end).get(name) for one in self.launches])
 
     def figure_reach(self, name: str, end: int) -> float | None:
@@ -79,7 +79,7 @@ class Cell:
         return probe_reach(self.launches, name, end)
 
     def cpu(self, end: int) -> CpuCost | None:
-        """CPU per message at the initiator (0) or responder (1); of launches, the median one."""
+        """CPU time per message at the initiator (0) or responder (1), of the median launch."""
         costs = [result.cpu[end] for result in self.launches if end < len(result.cpu)]
         costs.sort(key=lambda cost: cost.user_ns + cost.system_ns)
         return costs[len(costs) // 2] if costs else None
@@ -92,22 +92,22 @@ class Curve:
     record: int
     """Index of the record in the report."""
     label: str
-    """What legends call it: the driver, and the record where there are several."""
+    """Name in legends: the driver, and the record if there are several."""
     driver: str
     pattern: str
     one_way: bool
-    """There is no other end: a sample is one message, not a round trip."""
+    """Without another end a sample is one message, not a round trip."""
     cells: tuple[Cell, ...]
     load: str | None = None
-    """What ran on the nodes besides; None: nothing that is known of."""
+    """Load of the nodes; None: no known load."""
 
     @property
     def name(self) -> str:
-        """The driver, and what ran beside it: `tcp`, `tcp +hog:19`."""
+        """The driver, and its load: `tcp`, `tcp +hog:19`."""
         return f"{self.driver} +{self.load}" if self.load else self.driver
 
     def is_beside(self, other: "Curve") -> bool:
-        """Both were measured in the same record, beside the same load."""
+        """Both were measured in the same record, with the same load."""
         return (self.record, self.load) == (other.record, other.load)
 
     @property
@@ -125,9 +125,9 @@ class Curve:
 
 
 def record_labels(records: Sequence[Record]) -> list[str]:
-    """A short name for each record, each different: its directory's, or its file's.
+    """A short unique name for each record: of its directory, or its file.
 
-    A single record has none: where it lies must not change the report.
+    A single record has none, so that its path does not change the report.
     """
     if len(records) == 1:
         return [""]
@@ -173,7 +173,7 @@ def curves(records: Sequence[Record], pattern: str) -> list[Curve]:
 
 
 def idle_of(curve: Curve, found: Sequence[Curve]) -> Curve | None:
-    """The same driver in the same record with nothing beside it; None for one that is that."""
+    """The same driver in the same record without load; None: it has no load."""
     if curve.load is None:
         return None
     same = (one for one in found if (one.driver, one.record) == (curve.driver, curve.record))
@@ -188,9 +188,9 @@ def reach(summary: Summary) -> float:
 
 
 def probe_reach(launches: Sequence[Result], name: str, end: int) -> float | None:
-    """How far the 95 % interval of what a probe counted at an end reaches from it, relative to it:
-    of several launches the hull of theirs. Infinite: too few rounds for one. None: such a figure,
-    or a record of its age, has none."""
+    """The reach of the 95 % interval of a probe's figure at an end, relative to the figure; of
+    several launches it spans their intervals. Infinite: too few rounds. None: this figure, or an
+    old record, has no interval."""
     value = median_or_none([one.figures(end).get(name) for one in launches])
     of_end = [one.probes_ci95[end] for one in launches if end < len(one.probes_ci95)]
     intervals = [one[name] for one in of_end if name in one]
@@ -220,8 +220,8 @@ def telling_sizes(sizes: Sequence[int], count: int = 4) -> list[int]:
 def distribution(curve: Curve, cell: Cell) -> list[tuple[float, float]]:
     """(the pattern's time in ns, share of messages up to it) at the buckets' upper edges.
 
-    Thinned to what an eye can see: each step is of 10 % of the messages that are slower, so that
-    the slow ones keep their shape. Empty where there is no histogram.
+    Thinned: each step has 10 % of the remaining slower messages, so that the tail keeps its shape.
+    Empty without a histogram.
     """
     counts: dict[int, int] = {}
     for result in cell.launches:
@@ -244,7 +244,7 @@ def distribution(curve: Curve, cell: Cell) -> list[tuple[float, float]]:
 
 
 def _rate(result: Result) -> Summary | None:
-    """The throughput of a result; of a ping-pong that has none written, size / half round trip."""
+    """The throughput of a result; if a ping-pong has none, size / half round trip."""
     if result.rate_bytes_per_s is not None:
         return result.rate_bytes_per_s if result.rate_bytes_per_s.median > 0 else None
     half = result.time()
@@ -271,7 +271,8 @@ def _cell(size: int, results: Sequence[Result]) -> Cell:
 
 
 def combined(launches: Sequence[Summary]) -> Summary:
-    """Of at least one launch: the median of their medians, with the hull of their intervals."""
+    """One summary of at least one launch: the median of the medians, and an interval that spans
+    all."""
     if len(launches) == 1:
         return launches[0]
     intervals = [launch.ci95 for launch in launches if launch.ci95 is not None]
@@ -296,7 +297,7 @@ def median_or_none(values: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A quotient of two medians, and how far their intervals let it reach."""
+    """A quotient of two medians, and its interval."""
 
     value: float
     low: float | None
@@ -304,7 +305,7 @@ class Ratio:
 
 
 def ratio(cell: Summary, base: Summary) -> Ratio:
-    """`cell` / `base`. The reach takes both intervals at their worst, so it is at least 95 %."""
+    """`cell` / `base`, with a conservative interval from both intervals."""
     low = high = None
     if cell.ci95 and base.ci95 and min(*cell.ci95, *base.ci95) > 0:
         low, high = cell.ci95[0] / base.ci95[1], cell.ci95[1] / base.ci95[0]
@@ -312,7 +313,7 @@ def ratio(cell: Summary, base: Summary) -> Ratio:
 
 
 def under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
-    """The curves under the titles of their groups; all under none where they are few."""
+    """The curves by the titles of their groups; without title if they are few."""
     names = [curve.driver for curve in pingpong]
     if len(set(names)) <= layers.FEW:
         return [("", list(pingpong))]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a long list of drivers is laid out: in groups, which of them are shown at first, and on which
-other driver each of them stands. Pure; it goes by names alone.
+"""Groups of drivers, those shown first, and the driver on which each is built. Pure; uses names
+only.
 
-A driver of which nothing is known here (somebody's own) is in the last group, and shown.
+An unknown driver (a user's own) is in the last group, and shown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 from beowire.plan import selection
 
-#: Up to so many drivers are shown as they come: in one list, all in each chart.
+#: Up to this number, drivers are in one list, and all in each chart.
 FEW = 12
 
-#: So many curves can be told apart in a chart, about.
+#: Number of curves that can be distinguished in a chart, about.
 _READABLE = 10
 _FEW_WAYS = 4
 
 #: The first of them that is there is shown.
 _MPIS = ("openmpi4", "openmpi5", "mpich", "intel")
 
-#: The groups of selection.py from the memory up, and what people call them.
+#: The groups of selection.py, from memory up, with their titles.
 TITLES = {
     "memory": "Memory",
     "host": "One host",
@@ -39,7 +39,7 @@ _OTHERS = "Others"
 #: The drivers that are measured by default, and come first.
 _FIRST = ("beowire", "tcp-spin", "tcp", "fi-tcp", "udp", "shm", "packet", "memcpy")
 
-#: The other drivers that are known by name, in their groups.
+#: Other known drivers, in their groups.
 MEMBERS = {
     "memory": ("memcpy-movsb", "memcpy-nontemporal", "memcpy-bytes"),
     "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
@@ -64,26 +64,25 @@ MEMBERS = {
 
 @dataclass(frozen=True)
 class Group:
-    """Drivers that have something in common, by name."""
+    """A group of drivers, by name."""
 
     title: str
     drivers: tuple[str, ...]
 
 
 def group_of(driver: str) -> str | None:
-    """The group's key in TITLES; None if it is in none that is known."""
+    """The group's key in TITLES; None: in no known group."""
     group = selection.group_of(driver)
     return group if group in TITLES else None
 
 
 def place(group: str | None) -> int:
-    """Where the group comes, from 0."""
+    """The position of the group, from 0."""
     return list(TITLES).index(group) if group in TITLES else len(TITLES)
 
 
 def rank(driver: str) -> tuple[int, int, str]:
-    """Sorts drivers as legends and tables show them: those that are measured by default, then the
-    others by group."""
+    """Sorts drivers for legends and tables: the default ones, then the others by group."""
     if driver in _FIRST:
         return -1, _FIRST.index(driver), driver
     group = group_of(driver)
@@ -95,7 +94,7 @@ def rank(driver: str) -> tuple[int, int, str]:
 
 
 def grouped(drivers: Iterable[str]) -> list[Group]:
-    """The drivers, each once and in their order, under their groups."""
+    """The drivers by group, each once and in order."""
     found: dict[str | None, list[str]] = {}
     for driver in dict.fromkeys(drivers):
         found.setdefault(group_of(driver), []).append(driver)
@@ -106,9 +105,8 @@ def grouped(drivers: Iterable[str]) -> list[Group]:
 
 
 def shown_first(drivers: Sequence[str]) -> list[str]:
-    """The drivers that charts show, in their order: all where they are few;
-    else those that are measured by default, the user's own, and one MPI over its ways; and so many
-    of the rest that there is something to see."""
+    """The drivers that charts show, in order: all if they are few; otherwise the default ones, the
+    user's own, one MPI over several transports, and some of the rest."""
     names = list(dict.fromkeys(drivers))
     if len(names) <= FEW:
         return names
@@ -119,8 +117,7 @@ def shown_first(drivers: Sequence[str]) -> list[str]:
 
 
 def below(driver: str) -> str | None:
-    """The driver that does what this one stands on, without what this one adds; None: the wire, or
-    nothing that is measured."""
+    """The driver of the layer below this one; None: the wire, or nothing that is measured."""
     if driver in _BELOW:
         return _BELOW[driver]
     family, _, rest = driver.partition(":")
@@ -137,7 +134,7 @@ def below(driver: str) -> str | None:
 
 
 def _one_mpi(names: Sequence[str]) -> list[str]:
-    """The messages of one MPI, over a few of its ways: of the first that has most."""
+    """Drivers of one MPI over a few transports: of the first MPI with the most."""
     by_mpi = [
         [name for name in names if name.startswith(f"mpi:{mpi}/")][:_FEW_WAYS] for mpi in _MPIS
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader has to know of single cells, and of the machine, before he believes a figure: that
-messages were lost, that a figure is beyond the wire, that others used the processors meanwhile.
+"""Warnings about figures: messages were lost, a figure exceeds the limit of the link, other
+programs used the processors.
 """
 
 import math
@@ -14,35 +14,36 @@ from beowire.record.parts import Link
 from beowire.record.reader import Record
 from beowire.units import significant, size_text
 
-#: Of the time of a run: if others used much of the processors (others.py) for so long, it is called
-#: disturbed, however little that is in the mean; and if for so long, then all of the time.
+#: Shares of the time of a run. If others used much of the processors (others.py) for the first, the
+#: run was disturbed, however low the mean; for the second, all of the time.
 _BURST_SHARE, _WHOLE_SHARE = 0.1, 0.8
 
-#: Where it is not known how many there are.
+#: Assumed if the number of CPUs is unknown.
 _FEW_CPUS = 2
 
-#: Load at the beginning, to a processor, likewise. It remembers a minute: so it takes more.
+#: Load per processor at the beginning that disturbs. It is a mean of a minute, so the limit is
+#: higher.
 _BUSY_LOAD = 0.5
 
-#: So much faster than the wire is no rounding.
+#: Exceeds the limit of the link by more than rounding.
 _BEYOND = 1.01
 
-#: Drivers that are named in a line, at most.
+#: Maximum number of drivers named in a line.
 _MOST_NAMED = 4
 
 
 def loss_share(cell: Cell) -> float:
-    """Which share of the messages was lost, 0 to 1."""
+    """The share of messages that were lost, 0 to 1."""
     return cell.lost / (cell.messages + cell.lost) if cell.lost else 0.0
 
 
 def percent_text(share: float) -> str:
-    """`67 %`; `<0.01 %` where it is hardly anything."""
+    """`67 %`; `<0.01 %` for tiny shares."""
     return "<0.01 %" if 0 < share < 1e-4 else f"{significant(100 * share, 2)} %"
 
 
 def worst_losses(found: Sequence[Curve]) -> list[tuple[Curve, Cell]]:
-    """Of each curve that has lost messages the cell that lost the most, the worst curve first."""
+    """Of each curve with lost messages the cell that lost most, the worst curve first."""
     worst = [
         (curve, max(lossy, key=loss_share))
         for curve in found
@@ -52,7 +53,7 @@ def worst_losses(found: Sequence[Curve]) -> list[tuple[Curve, Cell]]:
 
 
 def loss_text(found: Sequence[Curve]) -> str:
-    """Who lost messages, and how many at worst; empty: nobody did."""
+    """Which drivers lost messages, and how many at worst; empty: none."""
     worst = worst_losses(found)
     if not worst:
         return ""
@@ -68,8 +69,8 @@ def loss_text(found: Sequence[Curve]) -> str:
 
 
 def is_beyond_wire(record: Record, cell: Cell, curve: Curve) -> bool:
-    """Faster than the wire: the lab's shaper lets a burst pass after each pause, so such a figure
-    says nothing of the driver."""
+    """Whether a figure exceeds the limit of the link, because the lab's rate limit lets a burst
+    pass after each pause. Such a figure says nothing about the driver."""
     limit = record.meta.wire
     if limit is None or not record.meta.link.burst_bytes or not _meets_wire(record, curve):
         return False
@@ -81,8 +82,8 @@ def is_beyond_wire(record: Record, cell: Cell, curve: Curve) -> bool:
 
 
 def within_wire(record: Record, found: Sequence[Curve]) -> list[Curve]:
-    """The curves without the sizes at which one of them is beyond the wire: what is told from them
-    there would be of the shaper's bursts, and without that one alone another would be ahead."""
+    """The curves without the sizes at which one of them exceeds the limit of the link. If only that
+    curve's cell were left out, another would seem the fastest."""
     beyond = {cell.size for one in found for cell in one.cells if is_beyond_wire(record, cell, one)}
     left = [
         replace(one, cells=tuple(cell for cell in one.cells if cell.size not in beyond))
@@ -103,7 +104,7 @@ def beyond_text(record: Record, found: Sequence[Curve]) -> str:
 
 
 def of_wire(record: Record, cell: Cell, curve: Curve) -> float | None:
-    """Which share of what the wire carries; None where that is not known, or not its limit."""
+    """Throughput as a share of the link's limit; None: unknown, or not limited by the link."""
     limit = record.meta.wire
     if limit is None or not _meets_wire(record, curve) or is_beyond_wire(record, cell, curve):
         return None
@@ -116,23 +117,23 @@ def _meets_wire(record: Record, curve: Curve) -> bool:
 
 
 def busy_text(record: Record) -> str:
-    """That others used the processors while this was measured; empty: not that it is known."""
+    """A note that other programs used the processors during the run; empty: not known."""
     return busy_during(record.meta.link, record.meta.ends, record.end)
 
 
 def busy_during(link: Link, ends: Sequence[NodeEnd], end: End | None) -> str:
-    """The same of any run between these ends."""
+    """The same for any run between these ends."""
     return ": ".join(_disturbance(link, ends, end))
 
 
 def used_by_others(record: Record) -> str:
-    """busy_text() without what follows from it."""
+    """busy_text() without the consequence."""
     return next(iter(_disturbance(record.meta.link, record.meta.ends, record.end)), "")
 
 
 def _disturbance(link: Link, ends: Sequence[NodeEnd], end: End | None) -> tuple[str, ...]:
-    """What others used, and what follows; nothing: not that it is known."""
-    # A machine of a lab has other CPUs than the one that it runs on.
+    """What others used, and the consequence; empty: not known."""
+    # A virtual machine has other CPUs than its host.
     cpus = None if link.accelerator else _cpus(ends[0])
     if end is not None and end.other_cpus is not None:
         of = f" of {cpus}" if cpus else ""
@@ -156,7 +157,7 @@ def _disturbance(link: Link, ends: Sequence[NodeEnd], end: End | None) -> tuple[
 
 
 def _used_text(end: End, much: float, whose: str) -> str:
-    """How much others used, and how long; empty: less than disturbs."""
+    """How much others used, and how long; empty: too little to disturb."""
     used, share = end.other_cpus or 0.0, (end.busy_s or 0.0) / max(end.elapsed_s, 1e-9)
     if end.busy_cpus and _BURST_SHARE <= share < _WHOLE_SHARE:
         return (
@@ -179,7 +180,7 @@ def _cpus(end: NodeEnd) -> int | None:
 
 
 def schedule_text(record: Record) -> str:
-    """Which sizes of the schedule were left out for want of time; empty if none were."""
+    """How many sizes were left out because the time was short; empty: none."""
     whole, seconds = (record.meta.options.get(f"schedule_{name}") for name in ("sizes", "s"))
     sizes = record.meta.options.get("sizes")
     if not isinstance(whole, int) or not isinstance(seconds, int | float):
@@ -193,7 +194,7 @@ def schedule_text(record: Record) -> str:
 
 
 def walk_text(found: Sequence[Curve]) -> str:
-    """How much memory messages walked through that were to be cold; empty where they were not."""
+    """How much memory messages with cold caches walked through; empty: none were."""
     walks = [
         (one.walk_bytes, one.cache_bytes or 0)
         for curve in found

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict in words that a person can act on, each with why: what to use over which sizes, what
-of the nodes costs time and what to type, and what one link costs beside another that was measured.
+"""What to use for which sizes, which settings of the nodes cost time and what to type, and what one
+link costs compared with another measured one.
 
-What costs time is in the record as `beowire doctor` words it; nothing is said here that was neither
-measured nor read.
+The record has the settings that cost time in the words of `beowire doctor`.
 """
 
 from collections.abc import Sequence
@@ -18,32 +17,32 @@ from beowire.record.parts import Found, Link
 from beowire.record.reader import Record
 from beowire.units import interval_text, size_text, time_text
 
-#: What a difference between two links is told by, the nearest to the wire first.
+#: Drivers by which two links are compared, the lowest layer first.
 _TOLD_BY = ("packet", "udp", "tcp-spin", "beowire", "tcp")
 
 
 def rows(
     record: Record, found: Sequence[Curve], pattern: Pattern
 ) -> list[tuple[str, str, str, str]]:
-    """advice.verdicts(), of the sizes at which no contender is beyond the wire."""
+    """advice.verdicts(), for sizes at which no contender exceeds the limit of the link."""
     return advice.verdicts(within(record, found), pattern, record.meta.drivers)
 
 
 def within(record: Record, found: Sequence[Curve]) -> list[Curve]:
-    """The curves at the sizes of which something can be said."""
+    """The curves at the sizes that can be judged."""
     able = advice.able(record.meta.drivers)
     contenders = marks.within_wire(record, [one for one in found if one.driver in able])
     return contenders + [one for one in found if one.driver not in able]
 
 
 def left_out(record: Record, found: Sequence[Curve]) -> str:
-    """Which sizes these are not, and why; empty: they are all."""
+    """The other sizes, and why; empty: none."""
     able = advice.able(record.meta.drivers)
     return marks.beyond_text(record, [one for one in found if one.driver in able])
 
 
 def costly(record: Record) -> list[Found]:
-    """What of the nodes costs something, the worst first."""
+    """Findings that cost time, the worst first."""
     return [one for one in record.meta.findings if one.state in COSTLY]
 
 
@@ -54,9 +53,9 @@ def where(record: Record, one: Found) -> str:
 
 
 def links(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
-    """What a switch, or a longer frame, takes or saves: of two records of labs that differ in that
-    alone, by one driver that both have, at the smallest size, or the largest. Each is a difference
-    of medians that were measured, and the interval has both ends at their worst."""
+    """What a switch or a longer frame costs or saves, from two records of labs that differ only in
+    that: by one driver of both, at the smallest or largest size. Each is a difference of measured
+    medians with a conservative interval."""
     found = []
     for one, other in combinations(range(len(records)), 2):
         a, b = records[one].meta.link, records[other].meta.link
@@ -74,7 +73,7 @@ def links(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
 
 
 def _differ_in(one: Link, other: Link, name: str) -> bool:
-    """Both are labs, and alike but for that."""
+    """Both are labs that differ only in that."""
     if one.kind != "lab" or other.kind != "lab":
         return False
     a, b = one.model_dump(), other.model_dump()
@@ -84,7 +83,7 @@ def _differ_in(one: Link, other: Link, name: str) -> bool:
 def _added(
     records: Sequence[Record], pingpong: Sequence[Curve], base: int, other: int, *, smallest: bool
 ) -> str:
-    """`adds 3.1 µs (2.9 to 3.3) to half a round trip of 8 B over packet`; empty: nothing tells."""
+    """`adds 3.1 µs (2.9 to 3.3) to half a round trip of 8 B over packet`; empty: unknown."""
     for driver in _TOLD_BY:
         of_driver = [one for one in pingpong if one.driver == driver and one.load is None]
         times = [

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the wire alone would take: the curve that no protocol can pass, where it is known."""
+"""The limit of the link, which no protocol can exceed, if it is known."""
 
 from collections.abc import Sequence
 
 from beowire.record.reader import Record
 from beowire.units import bit_rate_text, rate_text
 
-#: The shortest frame with what surrounds it: preamble, header, check sequence, gap.
+#: The shortest frame with preamble, header, check sequence and gap.
 _LEAST_FRAME_BITS = 8 * 84
 
 
 def is_known(record: Record) -> bool:
-    """Whether there is anything to draw."""
+    """Whether a limit is known."""
     return record.meta.wire is not None or bool(record.meta.link.delay_ns)
 
 
 def time_ns(record: Record, size: int) -> float:
-    """How long one message of `size` bytes is on its way at least; 0 where that is not known."""
+    """Minimum time of one message of `size` bytes on the link; 0: unknown."""
     link, wire = record.meta.link, record.meta.wire
     took_ns = 0.0
     if wire is not None:
@@ -27,7 +27,7 @@ def time_ns(record: Record, size: int) -> float:
 
 
 def different(records: Sequence[Record]) -> list[Record]:
-    """Of the records whose wire is known, one for each wire."""
+    """One record for each known link."""
     found: dict[tuple[object, ...], Record] = {}
     for record in records:
         link, wire = record.meta.link, record.meta.wire
@@ -38,7 +38,7 @@ def different(records: Sequence[Record]) -> list[Record]:
 
 
 def wire_text(record: Record) -> str:
-    """What the wire's limit is, in words: `117 MB/s of payload: 1 Gbit/s, MTU 1500`."""
+    """The limit of the link in words: `117 MB/s of payload: 1 Gbit/s, MTU 1500`."""
     if record.meta.wire is None:
         return ""
     link = record.meta.link
@@ -49,7 +49,7 @@ def wire_text(record: Record) -> str:
 
 
 def burst_text(record: Record) -> str:
-    """Why points may lie beyond the wire's line, in a sentence; empty where they cannot."""
+    """Why figures may exceed the limit of the link, in a sentence; empty: they cannot."""
     burst_bytes = record.meta.link.burst_bytes
     if record.meta.wire is None or not burst_bytes:
         return ""

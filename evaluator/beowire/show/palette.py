@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One look for each driver, the same in every chart and every report.
+"""Colour and style of each driver, the same in every chart and report.
 
 The colours are Okabe and Ito's and neighbours of theirs, darkened or lightened until each has a
-contrast of 3:1 on both the light and the dark page. More than a dozen colours cannot be told apart,
-so those that are measured by default have one each; of the others a group has a few, and an MPI one
-whatever its messages go over.
+contrast of 3:1 on both the light and the dark page. More than a dozen colours cannot be
+distinguished, so each default driver has its own. Groups of others share a few, and an MPI has one
+for all transports.
 """
 
 import zlib
@@ -22,11 +22,11 @@ class Look:
     bound: bool = False
     """A limit for the others (the floor, memory)."""
     other_way: bool = False
-    """An MPI's messages over another way than ours."""
+    """An MPI over another transport than Beowire."""
 
     @property
     def dashed(self) -> bool:
-        """Its line is."""
+        """Whether its line is dashed."""
         return self.bound or self.other_way
 
 
@@ -41,7 +41,7 @@ _KNOWN = {
     "memcpy": Look("#a07c00", bound=True),
 }
 
-#: Of the other drivers of a group: the colours that they share. None: drivers that no group has.
+#: Colours shared by the other drivers of a group. None: drivers in no group.
 _SHADES: Mapping[str | None, tuple[str, ...]] = {
     "memory": ("#ad7700", "#95663c"),
     "host": ("#c63e77", "#ac81ac", "#a8588f"),
@@ -55,7 +55,7 @@ _SHADES: Mapping[str | None, tuple[str, ...]] = {
     None: ("#b5514a", "#5d8a2d", "#9c6b3f", "#4f7fa8", "#a8588f"),
 }
 
-#: An MPI's colour, whichever way its messages take.
+#: Colours of MPIs, for all transports.
 _MPI_COLOURS = {
     "openmpi4": "#c4464e",
     "openmpi5": "#c256b3",
@@ -65,15 +65,15 @@ _MPI_COLOURS = {
     "mvapich": "#996900",
 }
 
-#: All but the way that is meant to be the quickest are dashed.
+#: All other transports are dashed.
 _SOLID_WAY = "beowire"
 
-#: What a bound means, for legends and captions.
-BOUND_MEANING = {"packet": "floor", "memcpy": "memory"}
+#: Meaning of bounds, in legends.
+BOUND_MEANING = {"packet": "lower bound", "memcpy": "memory"}
 
 
 def look(driver: str) -> Look:
-    """The look of a driver, known or not: it depends on the name alone."""
+    """The look of any driver, by its name alone."""
     if driver in _KNOWN:
         return _KNOWN[driver]
     group = layers.group_of(driver)
@@ -86,7 +86,7 @@ def look(driver: str) -> Look:
 
 
 def _mpi_look(driver: str) -> Look:
-    """The colour says which MPI it is."""
+    """The look of an MPI, with the colour of the MPI."""
     mpi, _, way = driver.partition(":")[2].partition("/")
     colours = tuple(_MPI_COLOURS.values())
     return Look(

@@ -439,7 +439,7 @@ def _left_out(record: Record) -> str:
 
 
 def _costs_text(record: Record, width: int) -> str:
-    """What of the nodes costs time, as `beowire doctor` shows it; empty: nothing that was found."""
+    """Settings of the nodes that cost time, as `beowire doctor` shows them; empty: none found."""
     lines = []
     for one in verdict.costly(record):
         at = f" at {place}" if (place := verdict.where(record, one)) else ""

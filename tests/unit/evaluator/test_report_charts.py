@@ -50,12 +50,12 @@ def test_times__each_value_and_interval_is_the_records(measured: Record) -> None
 
 def test_times__bounds_are_named_and_dashed_and_the_wire_is_one(measured: Record) -> None:
     html = charts.times(curves([measured], "pingpong"), [measured])
-    assert {"packet (floor)", "memcpy (memory)", "lower bound of the link", "beowire"} <= set(
+    assert {"packet (lower bound)", "memcpy (memory)", "lower bound of the link", "beowire"} <= set(
         names(html)
     )
     assert html.count("stroke-dasharray") == 3
     bare = replace(measured, meta=measured.meta.model_copy(update={"wire": None}))
-    assert "lower bound" not in charts.times(curves([bare], "pingpong"), [bare])
+    assert "of the link" not in charts.times(curves([bare], "pingpong"), [bare])
 
 
 def test_rates__the_wires_limit_is_drawn_once_for_equal_wires(measured: Record) -> None:

@@ -115,10 +115,10 @@ def test_results__overlap__has_columns_only_where_it_was_measured() -> None:
 
 def test_results__load__has_a_column_only_where_something_ran_besides() -> None:
     plain, share = result(8), {"overlap_send": 0.25, "overlap_receive": 1.0}
-    assert "Beside" not in tables.results([record(plain)])
+    assert ">Load<" not in tables.results([record(plain)])
     loaded = plain.model_copy(update={"load": "hog:19", "service_demand_us_per_kb": 1.5, **share})
     html = tables.results([record(plain, loaded)])
-    for heading in ("Beside", "Overlap sender", "Service demand"):
+    for heading in ("Load", "Overlap sender", "Service demand"):
         assert html.count(f'<button type="button">{heading}') == 1
     assert "<td class=word>nothing</td>" in html and "<td class=word>hog:19</td>" in html
     assert "<td>1.500</td>" in html and "<td>25.00</td>" in html

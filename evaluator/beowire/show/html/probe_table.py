@@ -50,7 +50,7 @@ def _every(records: Sequence[Record], shown: Sequence[ProbeInfo]) -> str:
         "Driver",
         *(["Record"] if len(records) > 1 else []),
         "Pattern",
-        *(["Beside"] if loaded else []),
+        *(["Load"] if loaded else []),
         "Size",
         *(_heading(info) for info in shown),
         "Throughput per second of system time <small>MB</small>",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every page is put into, and how it reaches its file: head, style, sections' links, foot."""
+"""The frame of every page (head, style, links to sections, foot), and how it is written."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -44,8 +44,8 @@ def page(
 
 
 def write(text: str, path: Path, records: Sequence[Path], *, named: bool = False) -> None:
-    """Writes a page that was made from `records` to `path`, which is what the user has `named`, or
-    is in a directory of theirs.
+    """Writes a page made from `records` to `path`, which the user has `named`, or which is in a
+    directory of theirs.
 
     Replaces a page that is there. BeowireError if `path` is one of the records, or (exit code 1) if
     it cannot be written.

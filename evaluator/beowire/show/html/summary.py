@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The result in words and a small table. Every figure is computed from the cells, here and now."""
+"""The result in words and in a small table, computed from the cells."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -31,22 +31,22 @@ from beowire.units import interval_text, rate_text, significant, size_text, time
 
 _NO_INTERVAL = '<small title="too few rounds for an interval">(±?)</small>'
 
-#: In a sentence, at most.
+#: Maximum number in a sentence.
 _MOST_NAMED = 4
 
 
 def best_rate(curve: Curve, record: Record) -> Cell:
-    """The cell with the highest throughput that is sure: by the low end of the interval.
+    """The cell with the highest throughput, by the lower end of its interval.
 
-    The highest of many medians would be that of a cell with few rounds and good luck. What is
-    faster than the wire says nothing.
+    The highest median may be that of a cell with few rounds. Figures above the limit of the link
+    are left out.
     """
     known = [cell for cell in curve.cells if not marks.is_beyond_wire(record, cell, curve)]
     return max(known or curve.cells, key=_sure_rate)
 
 
 def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
-    """The findings as sentences of HTML: one pair for each record, and what was not measured."""
+    """The findings as sentences of HTML."""
     found: list[str] = []
     for index, record in enumerate(records):
         contenders = [
@@ -67,7 +67,7 @@ def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]
 
 
 def costs(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
-    """What costs time, and what one link costs beside another, as HTML."""
+    """Settings that cost time, and the cost of one link compared with another, as HTML."""
     said: list[str] = []
     for record, label in zip(records, record_labels(records), strict=True):
         prefix = f"<b>{escape(label)}</b>: " if label else ""
@@ -83,8 +83,8 @@ def _cost_text(record: Record, one: Found) -> str:
 
 
 def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
-    """The drivers side by side at their smallest message, and at their best throughput; under
-    their groups where they are many."""
+    """The drivers side by side: their smallest message and their throughput; in groups if they are
+    many."""
     if not pingpong:
         return ""
     with_wire = any(record.meta.wire for record in records)
@@ -124,7 +124,7 @@ def _common_size(found: Sequence[Curve]) -> int:
 
 
 def group_row(title: str, columns: int) -> str:
-    """The row that begins a group; nothing without a title."""
+    """The row that begins a group; empty without a title."""
     if not title:
         return ""
     return f'<tr class="group"><th scope="colgroup" colspan="{columns}">{escape(title)}</th></tr>'
@@ -158,7 +158,7 @@ def _row(
 
 
 def swatch(curve: Curve) -> str:
-    """The driver's name behind a spot of its colour."""
+    """The driver's name after a spot of its colour."""
     colour = palette.look(curve.driver).colour
     meaning = palette.BOUND_MEANING.get(curve.driver)
     note = f" <small>({meaning})</small>" if meaning else ""
@@ -215,7 +215,7 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
 
 
 def _loss_sentences(records: Sequence[Record]) -> list[str]:
-    """Who lost messages in which pattern: a figure of what arrived looks as good as any."""
+    """Which drivers lost messages in which pattern, because figures count only what arrived."""
     lossy = {one.pattern for record in records for one in record.results if one.lost}
     return [
         f"<b>Lost</b>: in {escape(pattern.noun)}, {escape(text)}. Reliable drivers retransmit."
@@ -225,7 +225,7 @@ def _loss_sentences(records: Sequence[Record]) -> list[str]:
 
 
 def _load_sentences(pingpong: Sequence[Curve]) -> list[str]:
-    """What each driver loses beside a load, at its smallest message."""
+    """The effect of each load on the drivers, at their smallest message."""
     return [
         sentence
         for load in dict.fromkeys(curve.load for curve in pingpong)
@@ -252,7 +252,7 @@ def _load_sentence(load: str, pingpong: Sequence[Curve]) -> str:
 
 
 def _method_sentences(record: Record) -> list[str]:
-    """In how many cells the two ways to see CPU time differ."""
+    """In how many cells the two measurements of CPU time differ."""
     both = [one.cpu_methods for one in record.results if one.cpu_methods is not None]
     if not both:
         return []
@@ -295,13 +295,13 @@ def _sure_rate(cell: Cell) -> tuple[float, float]:
 
 
 def _is_pair(curve: Curve, record: Record) -> bool:
-    """The driver works between two nodes: the others never meet the wire."""
+    """The driver works between two nodes; the others do not use the link."""
     placements = {info.name: info.placement for info in record.meta.drivers}
     return placements.get(curve.driver, "pair") == "pair"
 
 
 def _is_contender(curve: Curve, record: Record) -> bool:
-    """It is something to use: it brings messages from node to node, and loses none."""
+    """It can be used between two nodes, and loses no messages."""
     unreliable = {info.name for info in record.meta.drivers if not info.reliable}
     bound = palette.look(curve.driver).bound
     return _is_pair(curve, record) and not bound and curve.driver not in unreliable
@@ -348,7 +348,7 @@ def _ratio_text(curve: Curve, cell: Cell, pingpong: Sequence[Curve], driver: str
 
 
 def _below_text(curve: Curve, cell: Cell, pingpong: Sequence[Curve]) -> str:
-    """How many times what the layer below takes, and which that is."""
+    """The ratio to the layer below, and its name."""
     driver = layers.below(curve.driver)
     if driver is None:
         return "–"

@@ -15,10 +15,10 @@ from beowire.units import significant, size_text
 
 _Value = str | float | None
 
-#: Rows of a table, about: a page of more is slow, and commands print them all.
+#: Rows of a table, about: with more the page is slow, and commands print all.
 MOST_ROWS = 240
 
-#: How each rule of stopping reads in a sentence.
+#: The rules of stopping in words.
 STOPPED = {
     "precise": "precise enough",
     "time": "out of time",
@@ -26,13 +26,13 @@ STOPPED = {
     "error": "an error",
 }
 
-#: What patterns report that report times; of some it is another one.
+#: Heading of times; some patterns report other times than this.
 _TIME = "Half round trip"
 
-#: What ran besides.
-_BESIDE = "Beside"
+#: Heading of loads.
+_BESIDE = "Load"
 
-#: Heading, unit, and what a row holds: a number sorts as a number.
+#: Heading, unit, and the value of a row; numbers sort as numbers.
 _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Driver", "", lambda r: r.driver),
     ("Pattern", "", lambda r: r.pattern),
@@ -63,10 +63,10 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Status", "", lambda r: r.status),
 )
 
-#: Characters of what still stands in one line of a sheet.
+#: Characters of the longest text in one line of a sheet.
 _LONGEST_FIGURE = 40
 
-#: Columns that are there only where a result has what they say.
+#: Columns that appear only if a result has a value.
 _SOMETIMES: dict[str, Callable[[Result], bool]] = {
     _BESIDE: lambda r: r.load is not None,
     "Overlap sender": lambda r: r.overlap_send is not None,
@@ -74,7 +74,7 @@ _SOMETIMES: dict[str, Callable[[Result], bool]] = {
 }
 
 
-#: On paper there is no room for these.
+#: Columns that are not printed, for lack of room.
 _SCREEN_ONLY = {
     *("min", "max", "Rounds", "Batch", "Launch", "Settled", "Service demand"),
     *("CPU initiator", "CPU responder"),
@@ -90,9 +90,9 @@ def table(
     *,
     not_printed: Collection[int] = (),
 ) -> str:
-    """A table that fits on any screen: on a phone each row is a card, with the heading before each
+    """A table that fits any screen: on a phone each row is a card, with the heading before each
     figure. `name`: its id. `heads` and `body` (its rows) are HTML, `label` is text. `not_printed`:
-    columns, from 1, for which paper has no room."""
+    columns, from 1, that are not printed."""
     head = "".join(f'<th scope="col">{one}</th>' for one in heads)
     words = [unescape(re.sub("<[^>]*>", "", one)) for one in heads]
     rules = "".join(
@@ -110,13 +110,13 @@ def table(
 
 
 def _in_css(text: str) -> str:
-    """Any text between quotes in a style."""
+    """Any text as a quoted string of CSS."""
     return "".join(one if one.isalnum() or one in " ,." else f"\\{ord(one):x} " for one in text)
 
 
 def some(records: Sequence[Record]) -> tuple[list[tuple[str, Result]], str]:
-    """The results that tables show, each with its record's label, in their order; and which those
-    are, as HTML, where they are not all: the same sizes of each driver."""
+    """The results that tables show, in order, each with its record's label; and as HTML which these
+    are, if not all: the same sizes of each driver."""
     every = [
         (label, result)
         for record, label in zip(records, record_labels(records), strict=True)
@@ -170,7 +170,7 @@ _RESULTS = (
 
 
 def skipped(records: Sequence[Record]) -> str:
-    """What was not measured, or not to its end, and why."""
+    """What was not measured, or not completely, and why."""
     found: dict[tuple[str, str, str], list[int]] = {}
     for record, label in zip(records, record_labels(records), strict=True):
         lines = [(line.driver, line.pattern, line.size, line.reason) for line in record.skipped]
@@ -198,7 +198,7 @@ def skipped(records: Sequence[Record]) -> str:
 
 
 def _what(pattern: str, sizes: Sequence[int]) -> str:
-    """`pingpong, 8 B`; of several sizes the range, and how many there are in it."""
+    """`pingpong, 8 B`; for several sizes their range and number."""
     words = [pattern] if pattern else []
     if len(sizes) == 1:
         words.append(size_text(sizes[0]))
@@ -214,7 +214,7 @@ def environments(record: Record) -> str:
 
 
 def ends_table(ends: Sequence[NodeEnd]) -> str:
-    """The same of the ends alone."""
+    """The same for the ends alone."""
     facts = [_facts(end) for end in ends]
     names = list(dict.fromkeys(name for end in facts for name in end))
     known = [name for name in names if any(end.get(name) is not None for end in facts)]
@@ -244,7 +244,7 @@ def ends_table(ends: Sequence[NodeEnd]) -> str:
 
 
 def sheet(name: str, one: Sheet) -> str:
-    """What a pattern has found besides one figure a size. `name`: the table's id."""
+    """A table of further results of a pattern. `name`: its id."""
     kinds = [_kind(column) for column in zip_longest(*one.rows, fillvalue="")][1:]
     rows = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'
@@ -262,12 +262,12 @@ def sheet(name: str, one: Sheet) -> str:
 
 
 def _kind(column: Sequence[str]) -> str:
-    """Figures stand in one line, as wide as they are; more than that is broken between words."""
+    """The class of a column: figures stay in one line; longer texts are broken between words."""
     return " class=words" if any(len(text) > _LONGEST_FIGURE for text in column) else ""
 
 
 def drivers(records: Iterable[Record]) -> str:
-    """What each measured driver is, in its own words."""
+    """What each measured driver is, by its summary."""
     summaries: dict[str, str] = {}
     for record in records:
         measured = {result.driver for result in record.results}
@@ -319,8 +319,8 @@ def _unit(unit: str) -> str:
 
 
 def _cell(value: _Value) -> str:
-    """A cell as short as can be, for there are thousands: numbers are the rule (style.css), and
-    sort by what they show, without its commas."""
+    """A cell with as little markup as possible, because there are thousands. Most are numbers
+    (style.css), which sort by their text without commas."""
     match value:
         case None:
             return "<td>–</td>"
