@@ -15,6 +15,8 @@ from beowire.record.lines import Skipped
 from unit.evaluator.apps_records import meta, written
 from unit.evaluator.launch_records import SIZES, flat, write
 
+Captured = pytest.CaptureFixture[str]
+
 
 def beowire_diff(*words: str | Path) -> int:
     """Its exit status; what it could not do is raised."""
@@ -43,9 +45,7 @@ def _second(tmp_path: Path, tcp: float, beowire: float) -> Path:
     return write(tmp_path / "b", found, minutes=1)
 
 
-def test_diff__no_worse__ends_with_0(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__no_worse__ends_with_0(first: Path, tmp_path: Path, capsys: Captured) -> None:
     assert beowire_diff(first, _second(tmp_path, 30_000, 1500)) == 0
     said = capsys.readouterr().out
     assert said.splitlines()[-1] == "B is no worse than A by 2 % anywhere."
@@ -54,7 +54,7 @@ def test_diff__no_worse__ends_with_0(
 
 
 def test_diff__what_was_measured_otherwise__is_said(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    first: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     second = _second(tmp_path, 30_000, 1500)
     head, rest = second.read_text(encoding="utf-8").split("\n", 1)
@@ -68,7 +68,7 @@ def test_diff__what_was_measured_otherwise__is_said(
 
 
 def test_diff__worse__ends_with_1_and_says_where(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    first: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     assert beowire_diff(first.parent, _second(tmp_path, 30_000, 1500 * 1.1).parent) == 1
     said = capsys.readouterr().out.splitlines()
@@ -80,7 +80,7 @@ def test_diff__worse__ends_with_1_and_says_where(
 
 
 def test_diff__more_records_than_a_name_may_have_letters__are_a_list(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names = [f"{side}-{'x' * 60}-{at}" for side in "ab" for at in range(5)]
@@ -93,9 +93,7 @@ def test_diff__more_records_than_a_name_may_have_letters__are_a_list(
     assert "File name too long" in refused("x" * 300, second)
 
 
-def test_diff__wide_launches__end_with_2_and_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__wide_launches__end_with_2_and_what_to_do(tmp_path: Path, capsys: Captured) -> None:
     wide = [np.exp(0.3 * np.random.default_rng(seed).normal(size=(5, 3))) * 1e4 for seed in (1, 2)]
     paths = [
         write(tmp_path / name, {"tcp": found}, minutes=at)
@@ -107,7 +105,7 @@ def test_diff__wide_launches__end_with_2_and_what_to_do(
     assert "10 launches of each are needed as a rule (there are 5 and 5)" in last
 
 
-def test_diff__rates__more_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff__rates__more_is_better(tmp_path: Path, capsys: Captured) -> None:
     one = write(tmp_path / "a", {"tcp": flat(1e9, 6, 1)}, pattern="stream")
     other = write(tmp_path / "b", {"tcp": flat(0.8e9, 6, 2)}, pattern="stream", minutes=1)
     assert beowire_diff(one, other, "--json") == 1
@@ -125,9 +123,7 @@ def test_diff__rates__more_is_better(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "it is better: tcp stream, 8 B to 64 KiB: rate +" in said
 
 
-def test_diff__json__has_sizes_and_ranges(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__json__has_sizes_and_ranges(first: Path, tmp_path: Path, capsys: Captured) -> None:
     assert beowire_diff(first, _second(tmp_path, 30_000, 1500 * 1.1), "--json") == 1
     found = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "worse"
@@ -140,9 +136,7 @@ def test_diff__json__has_sizes_and_ranges(
     assert one["p"] < one["p_adjusted"] < 0.05
 
 
-def test_diff__p99_is_worse_where_no_median_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__p99_is_worse_where_no_median_is(tmp_path: Path, capsys: Captured) -> None:
     paths = [
         write(tmp_path / name, {"tcp": flat(30_000, 10, at)}, minutes=at, p99=p99)
         for at, (name, p99) in enumerate((("a", 2.0), ("b", 2.6)))
@@ -159,9 +153,7 @@ def test_diff__p99_is_worse_where_no_median_is(
     assert groups[1]["ranges"][0]["change_percent"] == pytest.approx(30, abs=2)
 
 
-def test_diff__p99_that_cannot_be_told__decides_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__p99_that_cannot_be_told__decides_nothing(tmp_path: Path, capsys: Captured) -> None:
     """Launches differ by so much in their tails alone."""
     paths = []
     for at, name in enumerate("ab"):
@@ -179,9 +171,7 @@ def test_diff__p99_that_cannot_be_told__decides_nothing(
     assert said.splitlines()[-1] == "B is no worse than A by 2 % anywhere."
 
 
-def test_diff__several_records__are_several_launches(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__several_records__are_several_launches(tmp_path: Path, capsys: Captured) -> None:
     paths = {
         name: [
             write(
@@ -201,16 +191,14 @@ def test_diff__several_records__are_several_launches(
     assert capsys.readouterr().out.splitlines()[-1] == by_name.splitlines()[-1]
 
 
-def test_diff__threshold__is_what_counts(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__threshold__is_what_counts(first: Path, tmp_path: Path, capsys: Captured) -> None:
     second = _second(tmp_path, 30_000, 1500 * 1.1)
     assert beowire_diff(first, second, "--threshold", "15%") == 0
     assert "no worse than A by 15 %" in capsys.readouterr().out
 
 
 def test_diff__a_driver_that_failed__cannot_be_told(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    first: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     found = {"tcp": flat(30_000, 10, 3), "beowire": flat(1500, 10, 4)}
     second = write(tmp_path / "b", found, minutes=1, failed={"beowire": "the engine ended"})
@@ -227,16 +215,14 @@ def test_diff__a_driver_that_was_skipped__cannot_be_told(first: Path, tmp_path: 
 
 
 def test_diff__a_driver_that_nobody_asked_for__does_not_matter(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    first: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     second = write(tmp_path / "b", {"tcp": flat(30_000, 10, 3)}, minutes=1)
     assert beowire_diff(first, second) == 0
     assert "beowire pingpong, 8 B to 64 KiB: only in A" in capsys.readouterr().out
 
 
-def test_diff__what_else_differs__is_said(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__what_else_differs__is_said(first: Path, tmp_path: Path, capsys: Captured) -> None:
     found = {"tcp": flat(30_000, 10, 3), "beowire": flat(1500, 10, 4)}
     assert beowire_diff(first, write(tmp_path / "b", found, minutes=1, mtu=9000)) == 0
     said = capsys.readouterr().out
@@ -244,36 +230,25 @@ def test_diff__what_else_differs__is_said(
     assert "note: one side was measured after the other" in said
 
 
-def test_diff__record_cut_short__warns(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff__record_cut_short__warns(first: Path, tmp_path: Path, capsys: Captured) -> None:
     second = _second(tmp_path, 30_000, 1500)
     second.write_bytes(second.read_bytes()[:-9])
     assert beowire_diff(first, second) == 0
     assert f"beowire: {second}: cut short in line" in capsys.readouterr().err
 
 
-def test_diff__no_such_file(first: Path, tmp_path: Path) -> None:
-    assert f"{tmp_path}/nothing" in refused(first, tmp_path / "nothing")
-
-
-def test_diff__no_record(first: Path, tmp_path: Path) -> None:
+def test_diff__what_is_no_record(first: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no record\n")
-    assert "text is no Beowire record" in refused(first, tmp_path / "text")
-
-
-def test_diff__a_directory_without_records(first: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
+    written(tmp_path / "record.jsonl", meta("cg"))
+    assert f"{tmp_path}/nothing" in refused(first, tmp_path / "nothing")
+    assert "text is no Beowire record" in refused(first, tmp_path / "text")
     assert "no record in" in refused(first, tmp_path / "empty")
+    assert "is of `beowire apps`" in refused(first, tmp_path / "record.jsonl")
 
 
 def test_diff__an_empty_name(first: Path) -> None:
     assert "an empty name" in refused(f"{first},", first)
-
-
-def test_diff__a_record_of_programs(first: Path, tmp_path: Path) -> None:
-    written(tmp_path / "record.jsonl", meta("cg"))
-    assert "is of `beowire apps`" in refused(first, tmp_path / "record.jsonl")
 
 
 def test_diff__the_same_run_twice(first: Path, tmp_path: Path) -> None:

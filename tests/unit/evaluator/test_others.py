@@ -58,11 +58,17 @@ class Machine:
         )
 
 
-def test_cpus__what_is_neither_idle_nor_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = Machine(tmp_path, monkeypatch)
-    looking = others.Others(tmp_path)
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def looking(machine: Machine) -> others.Others:
+    return others.Others(machine.proc)
+
+
+def test_cpus__what_is_neither_idle_nor_ours(machine: Machine, looking: others.Others) -> None:
     machine.now, machine.own = 110.0, 6.0
     machine.used(1021, idle_s=50, interrupts_s=3)
     assert looking.cpus() == pytest.approx(1.5)
@@ -177,11 +183,7 @@ def test_busy__a_load_of_ours__is_never(tmp_path: Path, monkeypatch: pytest.Monk
     assert looking.busy() == others.Busy(0.0, 0.0)
 
 
-def test_busy__a_burst__is_known_with_its_length(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = Machine(tmp_path, monkeypatch)
-    looking = others.Others(tmp_path)
+def test_busy__a_burst__is_known_with_its_length(machine: Machine, looking: others.Others) -> None:
     seconds_of(machine, looking, [0.02] * 20 + [0.4] * 10)
     cpus = looking.cpus()
     assert cpus is not None and cpus < 0.2  # which the mean does not tell
@@ -190,11 +192,7 @@ def test_busy__a_burst__is_known_with_its_length(
     assert busy.cpus == pytest.approx(0.4)
 
 
-def test_busy__a_long_piece__counts_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = Machine(tmp_path, monkeypatch)
-    looking = others.Others(tmp_path)
+def test_busy__a_long_piece__counts_by_itself(machine: Machine, looking: others.Others) -> None:
     machine.now, machine.own = 112.0, 0.0  # nobody looks while a command runs
     machine.used(1012.0)
     looking.look()
@@ -204,29 +202,21 @@ def test_busy__a_long_piece__counts_by_itself(
 
 
 def test_busy__one_piece_alone__may_be_the_kernels_account(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, looking: others.Others
 ) -> None:
-    machine = Machine(tmp_path, monkeypatch)
-    looking = others.Others(tmp_path)
     # A process that ends between two looks is in one account before it is in the other.
     seconds_of(machine, looking, [0.25, 0.25, 0, 0, 0.05, 0.05, 0.3, 0.3, 0, 0] * 4)
     assert looking.busy() == others.Busy(0.0, 0.0)
 
 
-def test_busy__all_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine(tmp_path, monkeypatch)
-    looking = others.Others(tmp_path)
+def test_busy__all_of_the_time(machine: Machine, looking: others.Others) -> None:
     seconds_of(machine, looking, [1.0] * 21)
     busy = looking.busy()
     assert busy is not None and busy.seconds == 21.0  # the last second, too
     assert busy.cpus == pytest.approx(1.0)
 
 
-def test_busy__looks_that_are_too_close__are_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = Machine(tmp_path, monkeypatch)
-    looking = others.Others(tmp_path)
+def test_busy__looks_that_are_too_close__are_none(machine: Machine, looking: others.Others) -> None:
     assert looking.busy() is None
     for at in range(1, 20):  # a tick that others have had is much of a few milliseconds
         machine.now = 100.0 + at / 100
