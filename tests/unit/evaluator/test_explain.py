@@ -18,7 +18,8 @@ from beowire.explain.symbols import FUNCTIONS, is_looking, is_serving, part_of
 from beowire.record.lines import PARTS, Explained, Summary
 from unit.evaluator.test_report_curves import record as record_of
 
-RECORDED = Path(__file__).with_name("perf_script.txt")
+#: Samples of two engines that perf has taken, a line each: process, kernel's and own functions.
+RECORDED = Path(__file__).with_name("perf_stacks.txt")
 
 
 def _time(median: float, reach: float | None = None) -> Summary:
@@ -224,7 +225,13 @@ def test_split__other_programs__are_none_of_the_message() -> None:
 
 def test_split__of_what_perf_has_recorded__has_all_parts() -> None:
     """One sample of each stack of a ping-pong over TCP that sleeps, as perf wrote them."""
-    samples = parse(RECORDED.read_text(encoding="utf-8").splitlines())
+    samples = []
+    for line in RECORDED.read_text(encoding="ascii").splitlines():
+        pid, inside, own = ([] if word == "-" else word.split(";") for word in line.split())
+        cpu = int(pid == ["7055"])
+        samples.append(
+            Sample("beowire-engine", int(pid[0]), cpu, 100_000, tuple(inside), tuple(own))
+        )
     assert len(samples) > 30
     window_ns = sum(sample.period_ns for sample in samples) / 2
     pids = {sample.pid for sample in samples if sample.comm == "beowire-engine"}
