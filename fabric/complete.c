@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the transport's completions to those of queues and counters. */
+/* Turns the transport's completions into those of queues and counters. */
 #include "complete.h"
 
 #include "libfabric.h"
@@ -27,7 +27,7 @@ void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, i
     }
 }
 
-/** Says of peers that stand still that they are waited for, and when they go on. */
+/** Tells the user that a peer does not answer but is waited for, and when it continues. */
 static void tell_events(const struct endpoint *endpoint)
 {
     struct beowire_event event;
@@ -94,7 +94,7 @@ static void complete_send(struct endpoint *endpoint, struct request *request,
     requests_give(&endpoint->requests, request);
 }
 
-/** Copies what was received as one to the user's parts. */
+/** Copies a message received in one buffer to the user's parts. */
 static void scatter(const struct gathered *gathered, size_t bytes)
 {
     size_t copied = 0;
@@ -107,12 +107,13 @@ static void scatter(const struct gathered *gathered, size_t bytes)
     }
 }
 
-/** A completion as it is for each kind of receive; the buffer holds `room` bytes. */
+/** The completion of any kind of receive; the buffer holds `room` bytes. */
 static struct cq_slot received(struct endpoint *endpoint, const struct request *request,
                                const struct beowire_completion *done, uint8_t *buffer, size_t room)
 {
     bool has_data = (done->tag & TAG_DATA) != 0;
-    bool is_there = done->status == 0 || done->status == -EMSGSIZE; /* else parts of it, at most */
+    bool is_there =
+        done->status == 0 || done->status == -EMSGSIZE; /* otherwise only part of it has come */
     size_t bytes = is_there ? done->bytes : 0;
     size_t stored = bytes < room ? bytes : room;
 
@@ -148,7 +149,7 @@ static void complete_receive(struct endpoint *endpoint, struct request *request,
     requests_give(&endpoint->requests, request);
 }
 
-/** The message has filled a part of the buffer; the rest of it waits for the next one. */
+/** The message has filled part of the buffer; the rest receives the next one. */
 static void complete_multi_receive(struct endpoint *endpoint, struct request *request,
                                    const struct beowire_completion *done)
 {
@@ -162,7 +163,8 @@ static void complete_multi_receive(struct endpoint *endpoint, struct request *re
     bool again =
         done->status == 0 && !request->cancelled && room > 0 && room >= endpoint->multi_receive_min;
     if (again) {
-        /* One has just ended, so there is room; only a directed one can fail, with its peer. */
+        /* A receive has just ended, so there is room; only a directed one can fail, with its peer.
+         */
         again = line_post_rest(endpoint, request);
     }
     slot.entry.flags |= again ? 0 : FI_MULTI_RECV;
@@ -175,7 +177,7 @@ static void complete_multi_receive(struct endpoint *endpoint, struct request *re
     }
 }
 
-/** A message that is thrown away does not fit, as intended; its length is told. */
+/** A discarded message is truncated, as intended; reports its length. */
 static void complete_discard(struct endpoint *endpoint, struct request *request,
                              const struct beowire_completion *done)
 {
@@ -211,7 +213,7 @@ static void complete_remote(struct endpoint *endpoint, struct request *request,
     requests_give(&endpoint->requests, request);
 }
 
-/** A peer has written, and says so with immediate data. */
+/** A peer has written with immediate data. */
 static void complete_arrived(struct endpoint *endpoint, const struct beowire_completion *done)
 {
     report(endpoint, endpoint->rx_cq,
@@ -250,7 +252,7 @@ static void complete(struct endpoint *endpoint, const struct beowire_completion 
         complete_remote(endpoint, request, done);
         break;
     case REQUEST_FREE:
-        break; /* the transport gives each context back once */
+        break; /* the transport returns each context once */
     }
 }
 
@@ -269,7 +271,7 @@ static bool is_receive(const struct beowire_completion *done)
     return done->operation == BEOWIRE_RECEIVE || done->operation == BEOWIRE_PUT_ARRIVED;
 }
 
-/** May something have to be written into the queue? */
+/** May a completion need room in the queue? */
 static bool needs_room(const struct beowire_completion *done)
 {
     const struct request *request = done->context;
@@ -278,7 +280,7 @@ static bool needs_room(const struct beowire_completion *done)
            request->kind == REQUEST_MULTI_RECEIVE;
 }
 
-/** Keeps it until there is room. An operation's has its place with it; there are few for others. */
+/** Keeps it until there is room: with its operation, or in one of a few places for others. */
 static void park(struct endpoint *endpoint, struct parking *parking,
                  const struct beowire_completion *done)
 {
@@ -309,7 +311,7 @@ static void leave_parking(struct endpoint *endpoint, struct parking *parking, co
     }
 }
 
-/** One queue that is full does not keep the other from being filled. */
+/** A full queue does not block the other one. */
 static void complete_or_park(struct endpoint *endpoint, const struct beowire_completion *done)
 {
     struct parking *parking = is_receive(done) ? &endpoint->rx_parking : &endpoint->tx_parking;
@@ -322,7 +324,7 @@ static void complete_or_park(struct endpoint *endpoint, const struct beowire_com
     }
 }
 
-/* ---- what peers do to our memory ------------------------------------------------------------ */
+/* ---- operations of peers on our memory ------------------------------------------------------ */
 
 void complete_watch_peers(struct endpoint *endpoint)
 {

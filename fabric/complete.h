@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * complete.h - what becomes of an operation that has ended.
+ * complete.h - reports operations that have ended.
  */
 #ifndef BEOWIRE_FABRIC_COMPLETE_H
 #define BEOWIRE_FABRIC_COMPLETE_H
 
 #include "endpoint.h"
 
-/** An operation of ours ended at once, and well: it is counted, and reported unless `quiet`. The
- *  queue has room. */
+/** One of our operations has succeeded at once: counts it, and reports it unless `quiet`. The queue
+ *  has room. */
 void complete_send_now(struct endpoint *endpoint, void *context, uint64_t flags, bool quiet);
 
-/** A receive that the transport does not have ends so. The queue has room. */
+/** Ends a receive that was not posted to the transport. The queue has room. */
 void complete_receive_failed(struct endpoint *endpoint, struct request *request, int status);
 
 /** Is there room to report an operation that ends at once? */
@@ -20,10 +20,11 @@ static inline bool complete_has_room(const struct cq *cq)
     return cq == NULL || cq_room(cq) > 0;
 }
 
-/** Tells the user that a peer has failed: the program may only say that something did. */
+/** Tells the user which peer has failed, since programs often do not. */
 void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, int status);
 
-/** Finds the transport's counters of what peers do to the endpoint's memory, if they are counted.
+/** Finds the transport's counters of peers' operations on the endpoint's memory, if these are
+ * counted.
  */
 void complete_watch_peers(struct endpoint *endpoint);
 

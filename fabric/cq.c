@@ -34,8 +34,8 @@ static struct cq_slot *oldest(const struct cq *cq)
     return &cq->ring[cq->head & (cq->capacity - 1)];
 }
 
-/** Takes up to `count` completions, as far as the next error. @return how many; -FI_EAVAIL: an
- * error is next; -FI_EAGAIN: there is none. */
+/** Takes up to `count` completions, up to the next error. @return how many; -FI_EAVAIL: an error is
+ * next; -FI_EAGAIN: there is none. */
 static ssize_t take(struct cq *cq, uint8_t *buffer, size_t count, fi_addr_t *sources)
 {
     size_t taken = 0;
@@ -53,13 +53,13 @@ static ssize_t take(struct cq *cq, uint8_t *buffer, size_t count, fi_addr_t *sou
     if (taken > 0) {
         return (ssize_t)taken;
     }
-    /* Asked for nothing, it made progress and says whether there is something. */
+    /* A call for no completions makes progress, and tells whether there are any. */
     return is_empty(cq) ? -FI_EAGAIN : count == 0 ? 0 : -FI_EAVAIL;
 }
 
 static ssize_t read_locked(struct cq *cq, void *buffer, size_t count, fi_addr_t *sources)
 {
-    /* What is there already does not wait until others have had the core. */
+    /* If there is a completion already, the core is not yielded. */
     int status = is_empty(cq) ? progress_make(&cq->progress) : progress_look(&cq->progress);
     ssize_t taken = take(cq, buffer, count, sources);
 
@@ -82,9 +82,9 @@ static ssize_t cq_read(struct fid_cq *fid, void *buffer, size_t count)
     return cq_readfrom(fid, buffer, count, NULL);
 }
 
-/** Since version 1.5 the user may hand in a buffer for the text; before, it was ours, there was no
- *  size, and what the program left in the field means nothing. That a look found nothing is no
- *  failure: programs that expect no other leave the field as it was. */
+/** Since version 1.5 the user may pass a buffer for the text; earlier, it was ours, and the field
+ * has no meaning. A peek that found nothing has no text, because programs do not set the field
+ * then. */
 static void hand_over_text(struct cq *cq, struct fi_cq_err_entry *error)
 {
     size_t bytes = strlen(cq->text) + 1;

@@ -18,17 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** When closing has waited so long for what was sent to arrive, it says so. */
+/** After waiting this long for sent messages to arrive, closing prints a line. */
 #define LINGER_PATIENCE_NS UINT64_C(10000000000)
 
 #define PEERS_MAX 65536
 
-/** A multi-receive buffer is given back when less than this is left of it, unless the user says
- *  otherwise. */
+/** A multi-receive buffer is returned when less than this is left of it, by default. */
 #define MULTI_RECEIVE_MIN 64
 
-/** Without one of its lanes an endpoint is slower: worth a line, unless the user has chosen to do
- *  without, or the interface is such that it can have none. */
+/** Prints a line for each missing lane, because the endpoint is slower without it, unless the user
+ * has disabled it or the interface cannot have it. */
 static void tell_missing_lanes(const struct endpoint *endpoint)
 {
     const char *name = NULL;
@@ -38,7 +37,7 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
     for (unsigned i = 0; first && beowire_missing_lane(endpoint->transport, i, &name, &why) == 0;
          i++) {
         bool frames = strncmp(name, "packet/", 7) == 0 || strncmp(name, "tso/", 4) == 0;
-        if (why == -EPERM && frames) { /* of all that need it the same line, which is said once */
+        if (why == -EPERM && frames) { /* the same line for all that need it, printed once */
             notice(
                 FI_LOG_EP_CTRL,
                 "no permission for Ethernet frames (lane packet), so short messages go over UDP "
@@ -54,8 +53,7 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
     }
 }
 
-/** A wrong configuration is named by file and line. All else that could be wrong with arguments has
- *  been checked already. */
+/** Names the file and line of a wrong configuration. Other arguments were checked before. */
 static void tell_why_not_open(const char *interface, const char *lanes, int status)
 {
     char reason[512];
@@ -72,7 +70,7 @@ static void tell_why_not_open(const char *interface, const char *lanes, int stat
     }
 }
 
-/** As it was before it was enabled, perhaps in part. */
+/** Undoes fi_enable(), also after it failed. */
 static void disable(struct endpoint *endpoint)
 {
     if (endpoint->transport != NULL) {
@@ -82,7 +80,7 @@ static void disable(struct endpoint *endpoint)
     requests_end(&endpoint->requests);
 }
 
-/** Whatever the endpoint has to do wakes those that sleep on what it is bound to. */
+/** Work of the endpoint wakes those that sleep on its queues and counters. */
 static int be_watched(const struct endpoint *endpoint)
 {
     int status = endpoint->tx_cq != NULL ? progress_watch(&endpoint->tx_cq->progress, endpoint) : 0;
@@ -98,8 +96,8 @@ static int be_watched(const struct endpoint *endpoint)
     return status;
 }
 
-/** Is each kind of operation that it may start reported to a queue or a counter? And what peers do
- *  to its memory needs somebody who looks, unless a thread does. */
+/** Is each kind of operation that it may start reported to a queue or a counter? Operations of
+ * peers on its memory need one, too, unless a thread makes progress. */
 static bool is_bound(const struct endpoint *endpoint)
 {
     static const uint64_t kinds[ENDPOINT_BY_PEERS] = {FI_SEND, FI_RECV, FI_READ, FI_WRITE};
@@ -118,7 +116,7 @@ static bool is_bound(const struct endpoint *endpoint)
     return any || endpoint->domain->automatic;
 }
 
-/** Has its name room for all its interfaces? */
+/** Does its name have room for all its interfaces? */
 static bool has_name(const struct endpoint *endpoint)
 {
     struct beowire_address address;
@@ -128,8 +126,8 @@ static bool has_name(const struct endpoint *endpoint)
     return name_from_address(&address, name);
 }
 
-/** Opens it on its domain's interface, and on another beside it unless that turns out to be of no
- *  use: down meanwhile, or without UDP, so that its name has no room for both. */
+/** Opens it on its domain's interface and a second one, unless that is useless: it is down, or has
+ * no UDP, so that the name has no room for both. */
 static int open_transport(struct endpoint *endpoint, struct beowire_options *options)
 {
     const char *own = endpoint->domain->interface;
@@ -144,7 +142,7 @@ static int open_transport(struct endpoint *endpoint, struct beowire_options *opt
         (void)beowire_close(endpoint->transport, 0);
         endpoint->transport = NULL;
     }
-    (void)strcpy(endpoint->interfaces, own); /* NOLINT: there was room for both */
+    (void)strcpy(endpoint->interfaces, own); /* NOLINT: there is room for both */
     return beowire_open(options, &endpoint->transport);
 }
 
@@ -174,8 +172,8 @@ static int endpoint_enable(struct endpoint *endpoint)
     if (endpoint->domain->automatic) {
         options.progress = BEOWIRE_PROGRESS_THREAD;
     }
-    /* As many sends as receives. The transport has room for as many of each, so whoever has a
-     * request for receiving is not refused there. */
+    /* As many sends as receives. The transport has room for as many of each, so it never refuses a
+     * receive that has a request. */
     endpoint->requests.max =
         parameters->operations == BEOWIRE_OPERATIONS_ANY ? UINT64_MAX : 2 * parameters->operations;
     int status = open_transport(endpoint, &options);
@@ -290,7 +288,7 @@ static int bind_counter(struct endpoint *endpoint, struct counter *counter, uint
     return 0;
 }
 
-/** Its domain, whose lock covers it; NULL: it is of none. */
+/** The domain whose lock covers it; NULL: none. */
 static const struct domain *domain_of_bound(struct fid *bound)
 {
     switch (bound->fclass) {
@@ -365,9 +363,8 @@ static void leave_domain(struct endpoint *endpoint)
     *link = endpoint->next_of_domain;
 }
 
-/** Closes the transport's endpoint when peers have what was sent to them, however long they
- * compute: they would otherwise miss it. Those that have gone, or leave as well, are not waited
- * for. */
+/** Closes the transport's endpoint when peers have received what was sent to them, however long
+ * they compute. Does not wait for peers that have gone, or leave as well. */
 static void part(const struct endpoint *endpoint)
 {
     uint64_t linger_ns = endpoint->domain->parameters.linger_ns;
@@ -410,7 +407,7 @@ static int endpoint_close(struct fid *fid)
     }
     leave_domain(endpoint);
     domain->closing++;
-    domain_unlock(domain); /* nobody finds it any more, and this may take long */
+    domain_unlock(domain); /* nobody can find it any more, and closing may take long */
     if (endpoint->transport != NULL) {
         part(endpoint);
     }
@@ -425,7 +422,7 @@ static int endpoint_close(struct fid *fid)
     return 0;
 }
 
-/** @return 0; -FI_EAGAIN: not now; -FI_ENOENT: it has a message already, and ends with that. */
+/** @return 0; -FI_EAGAIN: not now; -FI_ENOENT: it is matched already, and ends with its message. */
 static int cancel(struct endpoint *endpoint, struct request *request)
 {
     if (request->in_line) {
@@ -457,7 +454,7 @@ static ssize_t endpoint_cancel(fid_t fid, void *context)
             status = done;
             break;
         }
-        /* Too late for this one, which is no error; there may be others. */
+        /* Too late for this one, which is not an error; there may be others. */
         request = requests_oldest_receive(&endpoint->requests, context, request);
     }
     domain_unlock(endpoint->domain);

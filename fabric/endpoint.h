@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * endpoint.h - an endpoint of libfabric: one of the transport's, and what libfabric adds to it.
+ * endpoint.h - an endpoint of libfabric, on an endpoint of the transport.
  *
  *   fi_tsend, fi_send ...        transmit.c   a request, or at once a completion if it is short
  *   fi_trecv, fi_recv ...        receive.c    a request; multi-receive buffers; peek and claim
@@ -8,8 +8,8 @@
  *   fi_atomic ...                atomic.c     the same
  *   fi_cq_read ... progress      complete.c   the transport's completions -> queues and counters
  *
- * What a message is to libfabric is in the two upper bits of the transport's tag. All matching is
- * the transport's; so tagged and other messages are told apart there, and nothing is queued here.
+ * The two upper bits of the transport's tag hold libfabric's kind of message. The transport does
+ * all matching, so it keeps tagged and other messages apart, and nothing is queued here.
  *
  *   63: not tagged     62: immediate data was sent (receives ignore this bit)     61 .. 0: the tag
  *
@@ -48,21 +48,21 @@ static_assert(INFO_TAG_BITS == 62, "the bits above it are ours");
 #define ENDPOINT_BATCH 16
 
 struct parking {
-    struct parked *first; /**< the oldest; NULL: none waits */
+    struct parked *first; /**< the oldest; NULL: none */
     struct parked *last;
 };
 
-/** What the address vector calls a peer. */
+/** The address vector's number of a peer. */
 struct source {
     fi_addr_t address;
-    beowire_peer peer; /**< BEOWIRE_ANY_PEER: nobody's */
+    beowire_peer peer; /**< BEOWIRE_ANY_PEER: free */
 };
 
 struct endpoint {
     struct fid_ep fid;
     struct domain *domain;
     struct av *av;
-    struct eq *eq; /**< or NULL; nothing is ever reported there */
+    struct eq *eq; /**< or NULL; gets no events */
     struct endpoint *next_of_av;
     struct endpoint *next_of_domain;
     struct cq *tx_cq;
@@ -71,21 +71,21 @@ struct endpoint {
     bool rx_selective;
     struct counter *tx_counter;
     struct counter *rx_counter;
-    /** All that are bound, by kind of operation, so that they are let go of. */
+    /** All bound counters, by kind of operation, to release them. */
     struct counter *counters[ENDPOINT_COUNTERS];
-    /** Of what peers do: which counter of the transport has it, and what was counted of it. */
+    /** For operations of peers: the transport's counter, and its value so far. */
     struct {
         unsigned index;
         uint64_t counted;
     } by_peers[ENDPOINT_COUNTERS - ENDPOINT_BY_PEERS];
     uint64_t caps;
-    uint64_t tx_flags; /**< of operations that cannot say */
+    uint64_t tx_flags; /**< of operations without flags */
     uint64_t rx_flags;
     beowire_endpoint *transport;       /**< NULL until fi_enable() */
-    char interfaces[INTERFACES_BYTES]; /**< it was opened on, with a comma between them */
+    char interfaces[INTERFACES_BYTES]; /**< that it was opened on, separated by commas */
     size_t inject_limit;               /**< promised to the user */
     size_t inject_bytes;               /**< what the transport injects */
-    size_t multi_receive_min;          /**< a buffer with less room left is given back */
+    size_t multi_receive_min;          /**< a buffer with less room left is returned */
     beowire_peer *peers;               /**< by fi_addr_t; BEOWIRE_ANY_PEER: not met yet */
     size_t peers_count;
     struct source *sources; /**< by BEOWIRE_PEER_SLOT() */
@@ -96,10 +96,10 @@ struct endpoint {
     struct request *line_last;
     struct parking tx_parking;
     struct parking rx_parking;
-    struct parked arrivals[ENDPOINT_BATCH]; /**< of peers' puts, for the latter */
-    unsigned arrivals_parked;               /**< of these; no more are taken before all have left */
+    struct parked arrivals[ENDPOINT_BATCH]; /**< of peers' puts, for the receive queue */
+    unsigned arrivals_parked; /**< of these; no more are taken until all were reported */
     unsigned arrivals_left;
-    bool said_full;      /**< that there is no room for more peers */
+    bool said_full;      /**< has reported that there is no room for more peers */
     bool answers_claims; /**< synchronous sends whose messages were claimed (openmpi.h) */
 };
 
@@ -117,21 +117,21 @@ static inline struct endpoint *endpoint_of(struct fid_ep *fid)
     return (struct endpoint *)(void *)fid;
 }
 
-/** Takes completions from the transport as far as the queues have room. Defined in complete.c.
+/** Takes completions from the transport, as many as the queues have room for. In complete.c.
  *  @return 0, or -FI_ENETDOWN. */
 int endpoint_progress(struct endpoint *endpoint);
 
 /** Waits for the transport at most so long. @return true: there are completions to take. */
 bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns);
 
-/** The transport's number of a peer; it is made known to it if need be.
+/** The transport's number of a peer, which is added to it if necessary.
  *  @return 0; -FI_EINVAL: no such address; -FI_ENOSPC; -FI_ENOMEM. */
 int endpoint_peer(struct endpoint *endpoint, fi_addr_t address, beowire_peer *peer);
 
-/** The fi_addr_t of a peer, FI_ADDR_NOTAVAIL if the address vector does not have it. */
+/** The fi_addr_t of a peer; FI_ADDR_NOTAVAIL: not in the address vector. */
 fi_addr_t endpoint_source(struct endpoint *endpoint, beowire_peer peer);
 
-/** The address of a peer. @return false: there is no such peer. */
+/** The address of a peer. @return false: no such peer. */
 bool endpoint_peer_address(const struct endpoint *endpoint, beowire_peer peer,
                            struct beowire_address *address);
 

@@ -14,7 +14,8 @@
 #define LET_IN_PAUSE_NS 10000
 #define LET_IN_PAUSES 15
 
-/** One sleep at one endpoint: others may have something to do, and other threads want the lock. */
+/** Time of one sleep at one endpoint, because others may have work, and other threads need the
+ * lock. */
 #define SLICE_NS UINT64_C(200000)
 
 int progress_open(struct progress *progress, enum fi_wait_obj object,
@@ -86,7 +87,7 @@ int progress_look(const struct progress *progress)
 {
     for (size_t i = 0; i < progress->count; i++) {
         if (endpoint_wait(progress->endpoints[i], 0)) {
-            return progress_make(progress); /* not in vain, so the core is not given away */
+            return progress_make(progress); /* there is work, so the core is not yielded */
         }
     }
     return 0;
@@ -111,7 +112,7 @@ bool progress_wait(const struct progress *progress, uint64_t deadline_ns)
         }
     }
     if (progress->count == 0) {
-        /* Nothing will come, but the user may be signalled. */
+        /* Nothing can come except a signal of the user. */
         (void)nanosleep(&(struct timespec){.tv_nsec = (long)SLICE_NS}, NULL);
     }
     return clock_now_ns() < deadline_ns;
@@ -119,8 +120,7 @@ bool progress_wait(const struct progress *progress, uint64_t deadline_ns)
 
 /* ---- asleep on a descriptor ------------------------------------------------------------------ */
 
-/** Has whatever comes next to an endpoint wake those that sleep. @return false: something is there
- *  already. */
+/** Lets new work of an endpoint wake those that sleep. @return false: there is work already. */
 static bool arm(const struct progress *progress)
 {
     for (size_t i = 0; i < progress->count; i++) {
@@ -161,7 +161,7 @@ int progress_try_sleep(struct progress *progress, struct domain *domain)
     progress_awake(progress, domain);
     bool rung = wait_quieten(&progress->wait);
     (void)progress_make(progress);
-    /* That may have been for others; and once armed, the endpoints are to be left alone. */
+    /* Progress may have served others; and armed endpoints must not be used. */
     progress_settle(domain);
     if (rung || progress->has_news(progress)) {
         return -FI_EAGAIN;

@@ -2,12 +2,12 @@
 /*
  * progress.h - which endpoints a queue or a counter drives, and how one waits for them.
  *
- * The transport works only inside its calls, unless automatic progress was asked for. Whoever reads
- * a queue or a counter thereby makes progress on every endpoint that is bound to it.
+ * The transport works only inside its calls, unless automatic progress was requested. Reading a
+ * queue or a counter makes progress on every endpoint bound to it.
  *
- * Where the wait object is a descriptor, a program may be *asleep* on it from fi_trywait() until it
- * reads again. Meanwhile other threads may use the same endpoints: at the end of each call they see
- * to it that the sleeper still wakes (progress_settle()).
+ * If the wait object is a descriptor, a program may be *asleep* on it from fi_trywait() until it
+ * reads again. Other threads that use the same endpoints meanwhile ensure at the end of each call
+ * that the sleeper will wake (progress_settle()).
  */
 #ifndef BEOWIRE_FABRIC_PROGRESS_H
 #define BEOWIRE_FABRIC_PROGRESS_H
@@ -37,7 +37,7 @@ int progress_open(struct progress *progress, enum fi_wait_obj object,
 /** Adds an endpoint, once however often this is called. @return 0, or -FI_ENOMEM. */
 int progress_add(struct progress *progress, struct endpoint *endpoint);
 
-/** The endpoint is enabled: what it has to do wakes whoever sleeps on the wait object.
+/** The endpoint is enabled: its work wakes those that sleep on the wait object.
  *  @return 0; -FI_EMFILE, -FI_ENOMEM. */
 int progress_watch(struct progress *progress, const struct endpoint *endpoint);
 
@@ -49,24 +49,24 @@ void progress_close(struct progress *progress);
  *  @return 0, or -FI_ENETDOWN: an interface is gone. */
 int progress_make(const struct progress *progress);
 
-/** The same for who has something to read already: does not let others have the core. */
+/** The same for a caller that has something to read already: does not yield the core. */
 int progress_look(const struct progress *progress);
 
-/** When something that was begun now with so many milliseconds (negative: no bound) has to end. */
+/** The deadline of a wait that begins now; negative: none. */
 uint64_t progress_deadline(int timeout_ms);
 
-/** Waits a little, at most until the deadline, for something to happen at an endpoint. The domain
- *  is locked, and stays so, thus not for long. @return false: the deadline has passed. */
+/** Waits for work at an endpoint, at most until the deadline; only shortly, because the domain
+ * stays locked. @return false: the deadline has passed. */
 bool progress_wait(const struct progress *progress, uint64_t deadline_ns);
 
 /* ---- asleep on a descriptor; the domain is locked -------------------------------------------- */
 
-/** fi_trywait(): makes progress, and has whatever comes next make the wait object readable.
- *  @return 0: the program may sleep; -FI_EAGAIN: there is something to read or to do, or there was
- * a signal. */
+/** fi_trywait(): makes progress; from now on, new work makes the wait object readable.
+ *  @return 0: the program may sleep; -FI_EAGAIN: there is something to read or to do, or a signal.
+ */
 int progress_try_sleep(struct progress *progress, struct domain *domain);
 
-/** Nobody sleeps on it any more. */
+/** Ends the sleep on it. */
 void progress_leave_sleep(struct progress *progress, struct domain *domain);
 
 static inline void progress_awake(struct progress *progress, struct domain *domain)
@@ -76,12 +76,12 @@ static inline void progress_awake(struct progress *progress, struct domain *doma
     }
 }
 
-/** Something was done in the domain: those that sleep there wake if there is something for them
- *  now, and otherwise when something comes. */
+/** After a call in the domain: wakes those that sleep there if there is something for them, or lets
+ *  new work wake them. */
 void progress_settle(struct domain *domain);
 
-/** Unlocks it, for who is about to lock it again at once, as those do that wait: has one of the
- *  threads that wait for it, if there are any, get it first. Takes a millisecond at the most. */
+/** Unlocks the domain for a caller that will lock it again at once: a waiting thread, if there is
+ * one, gets it first. Takes at most a millisecond. */
 void progress_let_in(struct domain *domain);
 
 #endif /* BEOWIRE_FABRIC_PROGRESS_H */

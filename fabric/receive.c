@@ -12,7 +12,7 @@
 
 #define FLAGS_KNOWN (INFO_RX_FLAGS | FI_MORE)
 
-/** What the transport is to look for. */
+/** What the transport matches. */
 struct match {
     beowire_peer peer;
     uint64_t tag;
@@ -41,8 +41,8 @@ static int make_match(struct endpoint *endpoint, const struct reception *recepti
     return 0;
 }
 
-/** Has a buffer of one part made, from which several are filled when it is there. It need not be
- *  longer than any message. */
+/** Allocates one buffer, from which several parts are filled when the message has come. It need not
+ * be longer than any message. */
 static int gather(struct request *request, const struct reception *reception)
 {
     if (request->bytes > BEOWIRE_MESSAGE_BYTES_MAX) {
@@ -58,7 +58,7 @@ static int gather(struct request *request, const struct reception *reception)
     return 0;
 }
 
-/** A request for this receive, buffer included. @return 0, -FI_EAGAIN or -FI_ENOMEM. */
+/** Prepares a request for this receive, with its buffer. @return 0, -FI_EAGAIN or -FI_ENOMEM. */
 static int prepare(struct endpoint *endpoint, const struct reception *reception,
                    enum request_kind kind, struct request **prepared)
 {
@@ -119,7 +119,7 @@ static int post(struct endpoint *endpoint, const struct reception *reception)
     return status;
 }
 
-/** A claimed message, kept where its owner has to leave room for us. */
+/** A claimed message, stored in the user's context. */
 struct claim {
     beowire_message message;
     uint64_t tag; /**< TAG_DATA included */
@@ -132,7 +132,7 @@ static struct claim *claim_of(void *context)
     return context;
 }
 
-/** Has a claimed message received by a request that was made for it. */
+/** Receives a claimed message by its request. */
 static int receive_by(struct endpoint *endpoint, struct request *request, beowire_message message)
 {
     int status = beowire_receive_claimed(endpoint->transport, message, target_of(request),
@@ -144,7 +144,7 @@ static int receive_by(struct endpoint *endpoint, struct request *request, beowir
     return status == -ENOENT ? -FI_ENOMSG : status;
 }
 
-/** A request that throws a message away. */
+/** Prepares a request that discards a message. */
 static int prepare_discard(struct endpoint *endpoint, const struct reception *reception,
                            struct request **request)
 {
@@ -154,8 +154,8 @@ static int prepare_discard(struct endpoint *endpoint, const struct reception *re
     return prepare(endpoint, &nowhere, REQUEST_DISCARD, request);
 }
 
-/** Sends what ends the synchronous send of a claimed message, if it is one, and only once. No error
- *  but -FI_EAGAIN counts: that the peer has failed is seen by receiving the message. */
+/** Answers the synchronous send of a claimed message, if it is one, and only once. Errors except
+ *  -FI_EAGAIN are ignored: receiving the message shows that the peer has failed. */
 static int answer_claim(struct endpoint *endpoint, struct claim *claim)
 {
     uint64_t answer = 0;
@@ -171,7 +171,7 @@ static int answer_claim(struct endpoint *endpoint, struct claim *claim)
     return 0;
 }
 
-/** Posts a receive of a claimed message: into the user's buffer, or to nowhere. */
+/** Posts a receive of a claimed message: into the user's buffer, or discards it. */
 static int receive_claimed(struct endpoint *endpoint, const struct reception *reception)
 {
     struct request *request = NULL;
@@ -190,7 +190,7 @@ static int receive_claimed(struct endpoint *endpoint, const struct reception *re
     return receive_by(endpoint, request, claim_of(reception->context)->message);
 }
 
-/** Says what was found, or that there was nothing, which is an error that one expects. */
+/** Reports what was found, or that there was nothing, which is an expected error. */
 static void report_found(struct endpoint *endpoint, const struct reception *reception,
                          const struct beowire_completion *found, int status)
 {
@@ -212,7 +212,7 @@ static void report_found(struct endpoint *endpoint, const struct reception *rece
     };
 }
 
-/** Looks for a message, and takes it aside or throws it away if that is wanted. */
+/** Searches a message, and claims or discards it if requested. */
 static int peek(struct endpoint *endpoint, const struct reception *reception)
 {
     struct match match;
@@ -230,7 +230,7 @@ static int peek(struct endpoint *endpoint, const struct reception *reception)
         return -FI_EAGAIN;
     }
     if (discard) {
-        /* Before the message is taken aside, for from then on it must not be let go of. */
+        /* Before the message is claimed, because afterwards it must not be lost. */
         status = prepare_discard(endpoint, reception, &request);
         if (status != 0) {
             return status;
@@ -263,7 +263,8 @@ static int look(struct endpoint *endpoint, const struct reception *reception)
     if ((reception->flags & ~(FI_COMPLETION | FI_MORE | LOOKING)) != 0) {
         return -FI_EBADFLAGS;
     }
-    /* A claimed message is known by its context; and one cannot keep it and throw it away. */
+    /* A claimed message is identified by its context; and it cannot be both claimed and discarded.
+     */
     if ((claims && reception->context == NULL) || (peeks && claims && discards) ||
         reception->count > INFO_IOV_LIMIT) {
         return -FI_EINVAL;
@@ -272,7 +273,7 @@ static int look(struct endpoint *endpoint, const struct reception *reception)
         return -FI_EOPBADSTATE;
     }
     if (peeks) {
-        /* What has come so far counts; and a message that is never asked for twice is found. */
+        /* Makes progress, so that a program that peeks only once finds a message that has come. */
         int status = endpoint_progress(endpoint);
         return status != 0 ? status : peek(endpoint, reception);
     }

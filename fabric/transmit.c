@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Flags of operations that mean something here. FI_MORE needs nothing: what can be sent is. */
+/** Supported flags of operations. FI_MORE has no effect: messages are sent when possible. */
 #define FLAGS_KNOWN (INFO_TX_FLAGS | FI_REMOTE_CQ_DATA | FI_MORE)
 
 static int check(const struct endpoint *endpoint, const struct transmission *message)
@@ -31,15 +31,14 @@ static uint64_t tag_of(const struct transmission *message)
            (message->kind == FI_MSG ? TAG_MESSAGE : 0);
 }
 
-/** Of these levels of completion, all of which wait for the peer, the first two differ in what
- *  became of the message there; our peers acknowledge what they have taken in. */
+/** Levels of completion that wait for the peer's acknowledgement. */
 #define CONFIRMED (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
 #define WAITS_FOR_PEER (CONFIRMED | FI_MATCH_COMPLETE)
 
 typedef int send_function(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                           uint32_t immediate, const void *data, uint64_t bytes, void *context);
 
-/** How it is sent, by when it ends: the latest that it asks for. */
+/** The function that sends it, by the latest level of completion that it requests. */
 static send_function *send_of(const struct transmission *message)
 {
     if ((message->flags & FI_MATCH_COMPLETE) != 0) {
@@ -53,7 +52,7 @@ static bool is_quiet(const struct endpoint *endpoint, uint64_t flags)
     return endpoint->tx_selective && (flags & FI_COMPLETION) == 0;
 }
 
-/** Takes memory for `bytes` bytes; NULL: there is none. */
+/** Allocates room for `bytes` bytes; NULL: no memory. */
 static struct gathered *make_copy(size_t bytes)
 {
     struct gathered *copy = malloc(sizeof *copy + bytes);
@@ -64,7 +63,7 @@ static struct gathered *make_copy(size_t bytes)
     return copy;
 }
 
-/** Posts a send, of the copy if there is one, which it then owns in any case. */
+/** Posts a send, of the copy if there is one, which it owns then, also on failure. */
 static int post(struct endpoint *endpoint, const struct transmission *message, beowire_peer peer,
                 bool quiet, struct gathered *copy)
 {
@@ -87,7 +86,8 @@ static int post(struct endpoint *endpoint, const struct transmission *message, b
     return status;
 }
 
-/** Tries to send a short message without a request. @return -FI_EAGAIN, -FI_EMSGSIZE: not so. */
+/** Tries to send a short message without a request. @return -FI_EAGAIN, -FI_EMSGSIZE: not possible.
+ */
 static int try_inject(struct endpoint *endpoint, const struct transmission *message,
                       beowire_peer peer, bool quiet)
 {
@@ -102,8 +102,8 @@ static int try_inject(struct endpoint *endpoint, const struct transmission *mess
     return status;
 }
 
-/** Sends a message in whichever way fits. `copy`: its data, for it to own; `keep`: the buffer will
- * not stay as it is. */
+/** Sends a message without or with a request. `copy`: its data, which it owns then; `keep`: the
+ * user may change the buffer at once. */
 static int send_somehow(struct endpoint *endpoint, const struct transmission *message,
                         beowire_peer peer, bool quiet, bool keep)
 {
@@ -113,7 +113,7 @@ static int send_somehow(struct endpoint *endpoint, const struct transmission *me
     int status = try_inject(endpoint, message, peer, quiet);
     if (status == -FI_ECONNRESET || status == -FI_ETIMEDOUT || status == -FI_EKEYREJECTED ||
         status == -EPROTONOSUPPORT) {
-        complete_tell_failure(endpoint, peer, status); /* it has failed since the last time */
+        complete_tell_failure(endpoint, peer, status); /* it has failed since the last call */
     }
     if (status != -FI_EAGAIN && status != -FI_EMSGSIZE) {
         return status;
@@ -129,7 +129,7 @@ static int send_somehow(struct endpoint *endpoint, const struct transmission *me
     return post(endpoint, message, peer, quiet, copy);
 }
 
-/** Someone who only sends, and tries again, has to get on too. */
+/** Makes progress if a send must be repeated, for programs that only send. */
 static ssize_t finish(struct endpoint *endpoint, int status)
 {
     if (status == -FI_EAGAIN) {
