@@ -6,7 +6,7 @@
 #include "route/address.h"
 #include "route/proof.h"
 
-/** A frame on the stack, with the headroom that the lane wants. */
+/** A frame on the stack, with the headroom that the lane needs. */
 struct control_frame {
     _Alignas(8) uint8_t room[LANE_HEADROOM + FRAME_HEAD_BYTES_MAX];
 };
@@ -56,7 +56,7 @@ static void encode(struct control_frame *frame, const struct core_peer *peer, en
                                  });
 }
 
-/** What both ends of an open connection can do. */
+/** Features of both ends of an open connection. */
 static uint32_t chosen_features(const struct core_peer *peer)
 {
     return (peer->selective ? FRAME_FEATURE_SELECTIVE : 0u) |
@@ -66,8 +66,8 @@ static uint32_t chosen_features(const struct core_peer *peer)
            (peer->bears_witness ? FRAME_FEATURE_WITNESS : 0u);
 }
 
-/** Sends a frame with zeros behind it.
- *  @param bytes length of all of that, no less than the frame's */
+/** Sends a frame padded with zeros.
+ *  @param bytes total length, at least the frame's */
 static void send_long(struct core *core, struct core_peer *peer, unsigned by,
                       struct control_frame *frame, enum frame_type type, uint32_t bytes)
 {
@@ -80,7 +80,7 @@ static void send_long(struct core *core, struct core_peer *peer, unsigned by,
 }
 
 /** @param data_bytes longest DATA of the connection
- *  @param bytes length of this frame, with the zeros behind it */
+ *  @param bytes length of this frame, padding included */
 static void send_offer(struct core *core, struct core_peer *peer, enum frame_type type, unsigned by,
                        uint32_t data_bytes, uint32_t bytes)
 {
@@ -116,8 +116,8 @@ void control_send_connect(struct core *core, struct core_peer *peer, unsigned by
                path_carries(lanes->lanes[by], mtu));
 }
 
-/** How long a frame over this lane is that is as long as the longest of the connection, over
- *  whatever lane, but no longer than `most` on the wire. */
+/** Length of a frame over this lane that is as long as the longest of the connection on any lane,
+ * but at most `most` on the wire. */
 static uint32_t agreed_bytes(const struct core *core, const struct core_peer *peer, unsigned by,
                              uint32_t most)
 {
@@ -169,8 +169,8 @@ void control_send_response(struct core *core, struct core_peer *peer, unsigned b
     send_frame_by(core, peer, by, &frame, FRAME_RESPONSE);
 }
 
-/** Of an acknowledgement or a question: all that was received has been answered in frames that are
- *  before the next new one, and nothing more will be. */
+/** The flag of ACK and PROBE which says that everything received was answered in frames before the
+ * next new one, and that no more will be received. */
 static uint16_t leave_flag(const struct core *core, const struct core_peer *peer)
 {
     const struct flow *flow = &peer->message.flow;
@@ -242,8 +242,8 @@ void control_send_close(struct core *core, struct core_peer *peer, bool asks)
     send_frame(core, peer, &frame, FRAME_CLOSE);
 }
 
-/** Where an answer goes to a frame that came so. Over a lane that cuts nothing is answered.
- *  @param key the frame's. @return by == PATH_NONE: there is no way. */
+/** Where to send the answer to a frame. Lanes that cut carry no answers.
+ *  @param key the frame's. @return by == PATH_NONE: no path. */
 static struct arrival way_back(const struct core *core, const struct arrival *from, uint32_t key)
 {
     if (!core->options.lanes.lanes[from->by]->cuts) {
@@ -257,7 +257,7 @@ static struct arrival way_back(const struct core *core, const struct arrival *fr
     return (struct arrival){.by = paths->fast, .address = paths->to[paths->fast]};
 }
 
-/** Does whoever gets the refusal of this frame know checksums? Its connection may not be known. */
+/** Does the sender of a refused frame support checksums? Its connection may be unknown. */
 static bool knows_checksums(const struct core *core, const struct frame *refused)
 {
     uint32_t index = map_find(&core->by_key, refused->key);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * crowd.h - when a thread that polls gives its core to others that want it, and how.
+ * crowd.h - when and how a polling thread yields its core to others.
  *
- * Ranks of a job that share a core hand it to one another only at ticks of the scheduler, every few
- * milliseconds, unless those that wait give it away. Yielding (sched_yield(2)) costs little, is
- * over at once if nobody wants the core, and among programs that all yield the core goes around in
- * microseconds. But whoever computes and never waits keeps it for a time slice; then it is better
- * to sleep, for schedulers favour those who have slept when their frame comes. Which it is shows in
- * how long the core was away: after a long time nobody yields for a while, each time longer.
+ * Ranks of a job that share a core change only at ticks of the scheduler, every few milliseconds,
+ * unless waiting ranks yield. Yielding (sched_yield(2)) costs little, returns at once if no thread
+ * wants the core, and among programs that all yield, the core changes within microseconds. But a
+ * program that computes keeps the core for a time slice. Then it is better to sleep, because
+ * schedulers prefer threads that have slept when their frame comes. The time without the core shows
+ * which case it is: after a long time, the thread stops yielding for a while, longer each time.
  *
  * Pure. One thread.
  */
@@ -17,24 +17,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** All zeros: nobody else wants the core. */
+/** All zeros: no other thread wants the core. */
 struct crowd {
-    uint64_t until_ns;       /**< others are taken to want it until then; 0: they do not */
-    uint64_t idle_since_ns;  /**< the first of the polls in vain, as far as was looked */
-    uint64_t look_ns;        /**< when crowd_look() looked last, ... */
+    uint64_t until_ns;       /**< until then others probably want the core; 0: they do not */
+    uint64_t idle_since_ns;  /**< the first known poll in vain */
+    uint64_t look_ns;        /**< when crowd_look() was last called, ... */
     unsigned look_polls;     /**< ... after so many polls */
     uint64_t yield_again_ns; /**< no yielding before that, ... */
-    uint64_t yield_pause_ns; /**< ... so long after the core was away for too long */
+    uint64_t yield_pause_ns; /**< ... this long after the core was lost for too long */
     unsigned short_yields;   /**< in a row since then */
 };
 
 enum crowd_advice {
-    CROWD_POLL,  /**< go on */
+    CROWD_POLL,  /**< continue */
     CROWD_YIELD, /**< sched_yield(), then crowd_yielded() */
     CROWD_SLEEP, /**< in the kernel, until a frame comes, then crowd_slept() */
 };
 
-/** Is it of any use to look? */
+/** Must crowd_look() be called? */
 static inline bool crowd_is_there(const struct crowd *crowd)
 {
     return crowd->until_ns != 0;
@@ -43,18 +43,16 @@ static inline bool crowd_is_there(const struct crowd *crowd)
 /** Others have had the core. */
 void crowd_noticed(struct crowd *crowd, uint64_t now_ns);
 
-/** What now? To be asked at every POLLS_PER_CROWDED_LOOKth poll that finds nothing, after the
- *  first.
- * @param idle_polls polls in a row that have found nothing */
+/** What to do next. Call it at every POLLS_PER_CROWDED_LOOKth poll in vain, after the first.
+ * @param idle_polls polls in vain in a row */
 enum crowd_advice crowd_look(struct crowd *crowd, uint64_t now_ns, unsigned idle_polls);
 
-/** Others could have the core between these times.
+/** The core was yielded between these times.
  *
- * @return ask the kernel now whether they had it: that may also have been an interrupt, and it is
- *         time to know */
+ * @return ask the kernel now whether others had it, because it may have been an interrupt */
 bool crowd_yielded(struct crowd *crowd, uint64_t gone_ns, uint64_t back_ns);
 
-/** Others could have it until now. */
+/** The thread has slept until now. */
 void crowd_slept(struct crowd *crowd, uint64_t back_ns);
 
 #endif /* BEOWIRE_CORE_CROWD_H */

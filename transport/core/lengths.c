@@ -8,7 +8,7 @@ static uint32_t lesser(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/** What our lanes carry, or less, as the peer says in CONNECT or ACCEPT. */
+/** Sets lengths to what our lanes carry, or less, as the peer says in CONNECT or ACCEPT. */
 static void agree(const struct core *core, struct core_peer *peer, const struct frame *frame)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -16,11 +16,11 @@ static void agree(const struct core *core, struct core_peer *peer, const struct 
     uint32_t own = paths_frame_bytes(&peer->route.paths, lanes, PATHS_ANY_MTU);
 
     peer->data_bytes = lesser(data, from_le16(frame->connect->frame_bytes));
-    /* What the peer says is of DATA; its lanes differ as ours do. */
+    /* The peer names the length of DATA; that of other frames differs as on our lanes. */
     peer->frame_bytes = own - (data - peer->data_bytes);
 }
 
-/** Sets what frames are made of: without their seals and checksums, which are added later. */
+/** Sets the lengths that messages use: without seals and checksums, which are added later. */
 static void use(const struct core *core, struct core_peer *peer)
 {
     uint32_t lacking = peer->route.checked

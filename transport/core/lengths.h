@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lengths.h - how long frames to a peer may be. Something on the way may drop long ones and say
- * nothing of it, in one direction only, too: so CONNECT and ACCEPT are as long as what they name,
- * and no end sends longer frames than it knows to arrive.
+ * lengths.h - how long frames to a peer may be. The network may silently drop long frames, even in
+ * one direction only. So CONNECT and ACCEPT have the length that they name, and no end sends longer
+ * frames than it knows to arrive.
  *
  * Pure. One thread.
  */
@@ -11,15 +11,14 @@
 
 #include "core/core.h"
 
-/** The connection has just begun by `frame`. ACCEPT names the length of a CONNECT of ours that has
- *  arrived. By CONNECT only the other direction is known: the answer, which the peer has to get
- *  before anything else is sent to it, is as long as the frames that follow. But if we have asked
- * for less already, the peer may have begun by the least of that, so that is what the connection
- * has. */
+/** The connection has just begun by `frame`. ACCEPT names the length of our CONNECT that has
+ * arrived. CONNECT shows only the other direction; but our answer, which the peer must receive
+ * before anything else, is as long as later frames. If we have already asked for less, the peer may
+ * have begun with the least of that, which then holds. */
 void lengths_begin(const struct core *core, struct core_peer *peer, const struct frame *frame);
 
-/** The peer of an open connection says CONNECT or ACCEPT again: perhaps what we send is too long
- *  for the way to it. Frames become shorter by that, never longer. */
+/** The peer of an open connection repeats CONNECT or ACCEPT: our frames may be too long for the
+ * path. This shortens frames, and never makes them longer. */
 void lengths_shorten(const struct core *core, struct core_peer *peer, const struct frame *frame);
 
 #endif /* BEOWIRE_CORE_LENGTHS_H */

@@ -2,12 +2,11 @@
 /*
  * patience.h - how long to spin for a frame before sleeping in the kernel.
  *
- * Spinning saves the price of a wake-up, and costs nobody anything as long as there is a core to
- * spare. Where others want the core, a spinner is taken off it for milliseconds just when its frame
- * comes, while a sleeper is put on it at once when its frame comes: schedulers favour those who
- * have slept. So the bound follows what is seen: whoever was taken off the core while it spun (the
- * clock jumped) spins a quarter as long next time, down to almost nothing; each wait that was left
- * in peace lets the bound grow back a little.
+ * Spinning avoids the cost of a wake-up, and harms nobody while a core is free. If others want the
+ * core, a spinning thread may lose it for milliseconds just when its frame comes, while a sleeping
+ * one gets it at once, because schedulers prefer threads that have slept. So the bound adapts: a
+ * thread that lost the core while it spun (the clock jumped) spins a quarter as long next time,
+ * down to almost nothing. Each undisturbed wait increases the bound a little.
  *
  * Pure. One thread.
  */
@@ -20,8 +19,8 @@
 #include <stdint.h>
 
 struct patience {
-    uint64_t spin_ns; /**< the bound */
-    uint64_t max_ns;  /**< which it does not exceed */
+    uint64_t spin_ns; /**< the present bound */
+    uint64_t max_ns;  /**< its maximum */
 };
 
 static inline void patience_open(struct patience *patience)
@@ -30,27 +29,26 @@ static inline void patience_open(struct patience *patience)
     patience->max_ns = PATIENCE_SPIN_MAX_NS;
 }
 
-/** Spins at most so long from now on: a wake-up was measured to cost about this. */
+/** Sets the maximum: about the measured cost of a wake-up. */
 static inline void patience_limit(struct patience *patience, uint64_t max_ns)
 {
     patience->spin_ns = max_ns;
     patience->max_ns = max_ns;
 }
 
-/** Does a step of the clock by so much, between two looks for a frame, mean that the core was taken
- *  away? */
+/** Does this step of the clock between two polls mean that the core was lost? */
 static inline bool patience_is_gap(uint64_t step_ns)
 {
     return step_ns >= PATIENCE_GAP_NS;
 }
 
-/** The core was taken away while we spun. */
+/** The core was lost while we spun. */
 void patience_disturbed(struct patience *patience);
 
-/** A wait has ended, or has gone to sleep, and nothing disturbed its spinning. */
+/** A wait has ended, or gone to sleep, after undisturbed spinning. */
 void patience_undisturbed(struct patience *patience);
 
-/** Is there reason to think that others want this core? */
+/** Do others probably want this core? */
 static inline bool patience_is_crowded(const struct patience *patience)
 {
     return patience->spin_ns < patience->max_ns / 2;

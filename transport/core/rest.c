@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rest of a message that has come in one: its frames are accounted for together. */
+/* Takes the rest of a message that a lane with segmentation offload has delivered at once. */
 #include "core/core_internal.h"
 
-/** Has a receive of ours a message of the peer that is not whole, and is nothing missing before the
- *  rest? */
+/** Is a matched message of the peer incomplete, with no frame missing before the rest? */
 static bool awaits_rest(const struct core_peer *peer)
 {
     return message_awaits_rest(&peer->message) && !flow_has_gap(&peer->message.flow);
 }
 
-/** Is it a FRAGMENT of the peer that says nothing but what follows from where it is? */
+/** Is it a FRAGMENT of the peer without any information that does not follow from its place? */
 static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsigned by,
                      const struct lane_incoming *incoming, struct frame *frame)
 {
