@@ -20,7 +20,7 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
-#include <linux/if_ether.h>
+#include <net/ethernet.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
  *   receiving  a TPACKET_V2 ring shared with the kernel, spun on: no system call at all
  */
 #include <arpa/inet.h>
-#include <linux/if_ether.h>
+#include <net/ethernet.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

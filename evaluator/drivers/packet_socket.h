@@ -9,7 +9,7 @@
 #ifndef BEOWIRE_DRIVERS_PACKET_SOCKET_H
 #define BEOWIRE_DRIVERS_PACKET_SOCKET_H
 
-#include <linux/if_ether.h>
+#include <net/ethernet.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -14,10 +14,11 @@
  * other, a packet socket (the tap) sees whether it passes over them; a virtual interface's own hook
  * is used then.
  */
+#include "frames.h" /* before the kernel's headers, with which musl's would clash */
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/ethtool.h>
-#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
 #include <linux/sockios.h>
@@ -34,7 +35,6 @@
 
 #include "driver.h"
 #include "fail.h"
-#include "frames.h"
 #include "lane/xdp/xdp_program.h"
 #include "lane/xdp/xdp_socket.h"
 #include "local.h"

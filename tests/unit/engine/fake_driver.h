@@ -61,4 +61,18 @@ int measure(void);
 /** Ends the test unless so many samples are in the bucket of this value. */
 void expect_samples(uint64_t value_ns, uint64_t count);
 
+/** prepare(), for tests of this pattern. */
+#define FAKE_DRIVER_FOR(pattern)                                                                   \
+    static int prepare(void **state)                                                               \
+    {                                                                                              \
+        (void)state;                                                                               \
+        fake_prepare(&(pattern));                                                                  \
+        return 0;                                                                                  \
+    }
+
+/** A run of these, for tests of what patterns are made of. */
+#define FAKE_RUN                                                                                   \
+    .request = &request, .result = &result, .samples = &samples, .outgoing = outgoing,             \
+    .incoming = incoming, .send_bytes = MESSAGE_BYTES, .receive_bytes = MESSAGE_BYTES
+
 #endif

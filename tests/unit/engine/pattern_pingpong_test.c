@@ -7,12 +7,7 @@
 
 #include "clock.h"
 
-static int prepare(void **state)
-{
-    (void)state;
-    fake_prepare(&PATTERN_PINGPONG);
-    return 0;
-}
+FAKE_DRIVER_FOR(PATTERN_PINGPONG)
 
 TEST_AROUND(pingpong__each_round_trip_is_a_sample, prepare, NULL)
 {

@@ -7,12 +7,7 @@
 
 #define REQUEST_BYTES 8
 
-static int prepare(void **state)
-{
-    (void)state;
-    fake_prepare(&PATTERN_REQUEST);
-    return 0;
-}
+FAKE_DRIVER_FOR(PATTERN_REQUEST)
 
 TEST_AROUND(request__goes_with_few_bytes_and_what_comes_has_the_size, prepare, NULL)
 {

@@ -7,12 +7,7 @@
 
 #include "clock.h"
 
-static int prepare(void **state)
-{
-    (void)state;
-    fake_prepare(&PATTERN_STREAM);
-    return 0;
-}
+FAKE_DRIVER_FOR(PATTERN_STREAM)
 
 TEST_AROUND(stream__initiator_waits_for_the_answer, prepare, NULL)
 {

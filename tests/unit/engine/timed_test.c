@@ -15,13 +15,7 @@ static int prepare(void **state)
     fake_prepare(&PATTERN_ONEWAY);
     result = (struct measure_result){0};
     run = (struct run){
-        .request = &request,
-        .result = &result,
-        .samples = &samples,
-        .outgoing = outgoing,
-        .incoming = incoming,
-        .send_bytes = MESSAGE_BYTES,
-        .receive_bytes = MESSAGE_BYTES,
+        FAKE_RUN,
     };
     return 0;
 }
