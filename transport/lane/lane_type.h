@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lane_type.h - what a kind of lane tells those who open endpoints: how one is opened, and when.
+ * lane_type.h - how and when a lane of each kind is opened.
  *
  * Each kind has a `const struct lane_type NAME_lane_type` in its own file, and a row in LANE_KINDS
  * (frame/lane_kinds.h) by which endpoint/lanes.c finds it.
@@ -12,33 +12,32 @@
 
 #include <stddef.h>
 
-/** What an endpoint is, as far as its lanes have to know, and the interface of the one lane. */
+/** What a lane needs to know of the endpoint, and its interface. */
 struct lane_opening {
     uint64_t incarnation; /**< of the endpoint, new for each */
-    uint32_t peers;       /**< that it may have, named or not */
+    uint32_t peers;       /**< maximum number, named or not */
     uint16_t ethertype;
-    uint16_t *number;        /**< of the endpoint; 0: any, and whoever reserves it writes it */
-    bool number_is_reserved; /**< by a lane that was opened before, and says so here */
-    unsigned rails;          /**< that lanes of it have, 0 .. ADDRESS_RAILS, with those in whose
-                                place is a lane of the host that was opened before */
-    const char *interface;   /**< of lanes of the host (LANE_OF_HOST): NULL */
-    const char *interfaces[ADDRESS_RAILS]; /**< all that were named; NULL: no more */
-    uint8_t rail;                          /**< its number; of lanes of the host: 0 */
+    uint16_t *number;        /**< of the endpoint; 0: any; the lane that reserves it writes it */
+    bool number_is_reserved; /**< set by the lane that has reserved it */
+    unsigned rails;          /**< with lanes, 0 .. ADDRESS_RAILS, including those whose place an
+                                earlier lane of the host takes */
+    const char *interface;   /**< NULL for lanes of the host (LANE_OF_HOST) */
+    const char *interfaces[ADDRESS_RAILS]; /**< all named ones; NULL: no more */
+    uint8_t rail;                          /**< its number; 0 for lanes of the host */
 };
 
-/** A lane whose `kind` is not its own (`opened_as`) has the place of the other one on its rail,
- * which is opened only where it is not there; so it comes before that in LANE_KINDS. */
+/** A lane with the `kind` of another (see `opened_as`) takes the place of that one on its rail,
+ * which is opened only if it was not; so it comes before that in LANE_KINDS. */
 struct lane_type {
     /** Opens one. @return 0; a negative errno. Of these, EPERM, EACCES, EADDRNOTAVAIL,
      *  EAFNOSUPPORT, ENONET, ENOSYS, ENOENT (no /proc), EUSERS, ENXIO, ELIBBAD, ENOPKG and ENOBUFS
-     *  say that this host does not grant or have it; then the endpoint does without. */
+     *  mean that this host does not permit or have it; then the endpoint does without. */
     int (*open)(struct lane_opening *opening, struct lane **lane);
-    /** Not LANE_NONE: it is of no use without a lane of this kind, which carries to the same
-     *  address what this one does not. */
+    /** Not LANE_NONE: it needs a lane of this kind, for frames that it does not carry. */
     enum lane_kind beside;
-    bool on_request; /**< opened only for those who name it */
-    /** Why open() failed just now, in more words than beowire_error() has, in a line. NULL, or
-     *  @return false: there are no better ones. */
+    bool on_request; /**< opened only if the user names it */
+    /** Why open() has just failed, in one line, in more detail than beowire_error(). NULL, or
+     *  @return false: nothing more is known. */
     bool (*explain)(int status, const struct lane_opening *opening, char *text, size_t bytes);
 };
 

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * train.h - what one recvmsg(2) of the UDP lane brings: a train of frames of one length, the last
- * perhaps shorter, which the kernel has kept together (UDP_GRO, udp(7)).
+ * train.h - a train: frames of one length, the last perhaps shorter, which one recvmsg(2) of the
+ * UDP lane receives together (UDP_GRO, udp(7)).
  *
- * If the lane has been told what to expect (struct lane_expectation), recvmsg is given parts such
- * that each frame's payload goes straight to its place, and each head to memory of our own:
+ * If the lane was told what to expect (struct lane_expectation), recvmsg gets parts such that each
+ * payload is written to its place, and each head to memory of our own:
  *
- *      bytes of the train:  | head 0 | payload 0 | head 1 | payload 1 | ... | whatever is more |
+ *      bytes of the train:  | head 0 | payload 0 | head 1 | payload 1 | ... | further bytes    |
  *                               |         |          |         |                    |
  *                            heads[0]   target    heads[1]  target + payload       rest
  *
- * Only afterwards is it known what has come. Frames from the front of the train that are just what
- * was expected are *placed*; everything behind them is copied out into our own memory, and handed
- * on as bytes that follow one another.
+ * Only afterwards it is known what has come. Frames at the front of the train that are as expected
+ * are *placed*. All bytes after them are copied to our own memory, where they are contiguous.
  *
- * The target may be written only where nothing has arrived yet. Therefore the expectation moves
- * past every frame of its message that is met, placed or not, and never back.
+ * The target may be written only where no data has arrived yet. Therefore the expectation moves
+ * past every received frame of its message, placed or not, and never back.
  *
  * Pure. One thread.
  */
@@ -37,53 +36,53 @@
 /** Longest head of an expected frame. */
 #define TRAIN_HEAD_BYTES_MAX 64
 
-/** Memory of our own that one train needs: heads, a train that nobody expected, and the same again
- *  to copy out what did not come as expected. */
+/** Memory for one train: heads, an unexpected train, and as much again for copies of bytes that did
+ *  not come as expected. */
 #define TRAIN_ROOM_BYTES                                                                           \
     (TRAIN_FRAMES_MAX * (size_t)TRAIN_HEAD_BYTES_MAX + 2 * ((size_t)TRAIN_BYTES_MAX + 1))
 
 #define TRAIN_PARTS_MAX (2 * TRAIN_FRAMES_MAX + 1)
 
-/** Where the bytes of a train have been put. */
+/** Where the bytes of a train were written. */
 struct train {
-    struct lane_expectation expected; /**< as it was; `frames` are those that have a place here */
+    struct lane_expectation expected; /**< a copy; `frames` is limited to those with a place */
     uint32_t laid_out_bytes;          /**< of the train, before `rest` */
     uint8_t *heads;                   /**< expected.head_bytes each */
     uint8_t *rest;                    /**< TRAIN_BYTES_MAX bytes */
     uint8_t *copies;                  /**< TRAIN_BYTES_MAX bytes */
 };
 
-/** Frames of one length, the last perhaps shorter, one after the other. */
+/** Contiguous frames of one length, the last perhaps shorter. */
 struct train_run {
     const uint8_t *data;
     uint32_t bytes; /**< 0: no more */
     uint32_t frame_bytes;
 };
 
-/** What has come. */
+/** The received frames. */
 struct train_contents {
-    unsigned placed;          /**< so many frames were written to `frames` */
+    unsigned placed;          /**< number of frames written to `frames` */
     struct train_run runs[2]; /**< the others, in order */
-    size_t room_bytes;        /**< of the room, that have to be left alone until all was used */
+    size_t room_bytes;        /**< bytes of the room in use until all frames were handled */
 };
 
-/** Is this something that a train can be laid out for? */
+/** Can a train be laid out for this expectation? */
 bool train_can_expect(const struct lane_expectation *expectation);
 
-/** Says where the bytes of the next train have to go.
+/** Computes where the bytes of the next train are to be written.
  *
  * @param expectation one that train_can_expect(), or one of 0 frames
- * @param frames at most so many frames get a place
+ * @param frames maximum number of frames with a place
  * @param room TRAIN_ROOM_BYTES bytes
  * @param parts TRAIN_PARTS_MAX of them are written
  * @return how many parts there are */
 unsigned train_lay_out(struct train *train, const struct lane_expectation *expectation,
                        unsigned frames, uint8_t *room, struct iovec *parts);
 
-/** Sorts what has come: `bytes` bytes from `from`, frames of `frame_bytes` bytes, the last perhaps
- *  shorter.
+/** Sorts a received train: `bytes` bytes from `from`, frames of `frame_bytes` bytes, the last
+ * perhaps shorter.
  *
- * @param expectation moved on, past what has come of its message
+ * @param expectation moved past the received frames of its message
  * @param frames room for the frames that were laid out: those that are placed */
 void train_sort(const struct train *train, uint32_t bytes, uint32_t frame_bytes,
                 const struct lane_address *from, struct lane_expectation *expectation,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * packet.h - the lane over AF_PACKET: Ethernet frames of our own EtherType, on any NIC, beside
- * TCP/IP, with no driver change. Needs CAP_NET_RAW in the network namespace.
+ * packet.h - the lane over AF_PACKET: Ethernet frames with our own EtherType, on any network card,
+ * at the same time as TCP/IP, with its usual driver. Needs CAP_NET_RAW in the network namespace.
  *
  * Receiving: a TPACKET_V2 ring (packet(7), kernel Documentation/networking/packet_mmap.rst),
  * mapped into this process. The kernel is the producer of a slot, we are its consumer:
@@ -10,10 +10,10 @@
  *      we:     see TP_STATUS_USER     (acquire), read the frame in place,
  *              then                   tp_status = TP_STATUS_KERNEL    (release)
  *
- * so an arriving frame is seen with no system call, and is copied once, by the kernel.
+ * so an arriving frame is found without a system call, and copied once, by the kernel.
  * Sending: send() or sendmmsg() with PACKET_QDISC_BYPASS; the kernel has copied the frame when it
- * returns. A classic BPF filter, locked, lets in only frames for this endpoint's number; until it
- * is there nothing enters, so nothing foreign ever does.
+ * returns. A locked classic BPF filter accepts only frames for this endpoint's number. Before it is
+ * set no frame is accepted, so foreign frames never are.
  *
  * The first packet lane of an endpoint also reserves its number (packet_number.h).
  */
@@ -25,14 +25,14 @@
 struct packet_lane_options {
     const char *interface;
     uint16_t ethertype;
-    uint16_t endpoint; /**< its number, which another lane of it has reserved */
-    /** Not NULL: this lane reserves the number, this one or, if it is 0, any. It gets it. */
+    uint16_t endpoint; /**< its number, which another of its lanes has reserved */
+    /** Not NULL: this lane reserves this number, or any if it is 0, and writes it here. */
     uint16_t *reserves;
     uint8_t rail;
 };
 
 /** Opens the lane.
- *  @return 0; -EADDRINUSE: that number is taken; -ENODEV, -ENETDOWN, -EPERM, -ENOMEM or another
+ *  @return 0; -EADDRINUSE: the number is in use; -ENODEV, -ENETDOWN, -EPERM, -ENOMEM or another
  *  negative errno. */
 int packet_lane_open(const struct packet_lane_options *options, struct lane **lane);
 

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm.h - the lane between processes of one host: frames go through queues in shared memory, and
- * the memory of the other process can be read. Needs no privilege and no network interface.
+ * shm.h - the lane between processes of one host: carries frames by queues in shared memory, and
+ * reads the memory of the other process. Needs no privilege and no network interface.
  *
  * Who: processes of one user, one running kernel and one network namespace (host.h).
- * How: a queue for each direction (shm_ring.h), made when first sent to, found through a unix
- * socket (shm_socket.h). Sending and receiving are no system calls, unless the receiver sleeps.
- * Ends: a process that ends, in whatever way, closes its sockets; lost() names it as soon as the
- * frames that it had sent have been taken. It leaves nothing behind. (A child that it forked and
- * that neither execs nor closes the endpoint keeps the sockets open: then it is noticed only by its
- * silence.)
+ * How: a queue for each direction (shm_ring.h), created at the first send and found by a unix
+ * socket (shm_socket.h). Sending and receiving make no system calls, unless the receiver sleeps.
+ * Ends: the sockets of a process close when it ends, however it ends; lost() reports it when the
+ * frames that it had sent were taken. Nothing remains. (If it has forked a child that neither execs
+ * nor closes the endpoint, the sockets stay open; then only its silence shows its end.)
  *
- * Reading memory: process_vm_readv(2), with the process that the kernel says is at the other end of
- * the socket. The kernel allows it between processes of one user unless the one that is read is
- * not dumpable, or is in another user or process namespace, or Yama restricts tracing
- * (/proc/sys/kernel/yama/ptrace_scope is not 0: the default of some distributions). Then frames
- * are used. The lane does not lift Yama's restriction by prctl(PR_SET_PTRACER): that admits either
- * a single process, or with PR_SET_PTRACER_ANY everything that the user ever runs. An administrator
- * can, by setting ptrace_scope to 0, and an application, which knows whom it trusts.
+ * Reading memory: process_vm_readv(2), from the process that the kernel names as the other end of
+ * the socket. The kernel allows it between processes of one user, unless the process that is read
+ * is not dumpable or in another user or process namespace, or Yama restricts tracing
+ * (/proc/sys/kernel/yama/ptrace_scope is not 0, the default of some distributions). Then frames are
+ * used. The lane does not lift Yama's restriction by prctl(PR_SET_PTRACER), which permits either
+ * one process, or with PR_SET_PTRACER_ANY all processes of the user. An administrator can lift it
+ * by setting ptrace_scope to 0, and an application by prctl().
  */
 #ifndef BEOWIRE_LANE_SHM_H
 #define BEOWIRE_LANE_SHM_H
@@ -25,8 +24,8 @@
 #include "lane/lane.h"
 
 struct shm_lane_options {
-    uint64_t incarnation; /**< of the endpoint: its address has it */
-    uint32_t peers;       /**< most peers */
+    uint64_t incarnation; /**< of the endpoint, as in its address */
+    uint32_t peers;       /**< maximum number of peers */
 };
 
 /** Opens the lane.

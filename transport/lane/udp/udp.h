@@ -2,22 +2,21 @@
 /*
  * udp.h - the lane over UDP: for bulk, across routers, and without any privilege.
  *
- * Frames are sent as datagrams, but those of one call and one length go to the kernel as one
- * *train* (UDP_SEGMENT, udp(7)), which the network card, or the last line of code before it, cuts
- * into datagrams. At the other end UDP_GRO has the kernel hand over as one train what came in
- * sequence, so both ends pay for the way through the kernel once for up to 64 frames. See
- * Willem de Bruijn and Eric Dumazet, "Optimizing UDP for content delivery: GSO, pacing and
- * zerocopy", Linux Plumbers Conference 2018.
+ * Frames are sent as datagrams, but those of one call and one length are passed to the kernel as
+ * one *train* (UDP_SEGMENT, udp(7)), which the network card or the kernel, as late as possible,
+ * segments into datagrams. At the receiver, UDP_GRO joins consecutive datagrams into one train. So
+ * both ends pass the kernel once for up to 64 frames. See Willem de Bruijn and Eric Dumazet,
+ * "Optimizing UDP for content delivery: GSO, pacing and zerocopy", Linux Plumbers Conference 2018.
  *
  *      send()     consecutive frames of one length -> one sendmsg(); several trains -> sendmmsg()
  *      receive()  one recvmsg() a train; its frames are handed out in place
- *      expect()   payloads are put where they belong by recvmsg() itself (train.h)
+ *      expect()   recvmsg() itself places payloads (train.h)
  *
- * One socket an interface, not connected, bound to the interface's own address: IPv4, or a global
- * or unique local IPv6 address if it has no IPv4. Frames leave through this interface whatever
- * the routing table prefers; they may come by any. Anybody may send to the socket: what is not
- * from a peer is for the layers above to drop. The few peers that most is sent to have a second
- * socket each, for sending only, from the same address and port (udp_shortcut.c).
+ * There is one unconnected socket per interface, bound to its address: IPv4, or a global or unique
+ * local IPv6 address if it has no IPv4. Frames are sent through this interface regardless of the
+ * routing table, and may arrive through any. Anybody may send to the socket; the layers above drop
+ * frames that are not from a peer. The few peers that get most frames have a second socket each,
+ * for sending only, with the same address and port (udp_shortcut.c).
  */
 #ifndef BEOWIRE_LANE_UDP_H
 #define BEOWIRE_LANE_UDP_H
@@ -26,7 +25,7 @@
 
 struct udp_lane_options {
     const char *interface;
-    uint16_t port; /**< 0: any that is free */
+    uint16_t port; /**< 0: any free port */
     uint8_t rail;
 };
 
