@@ -16,8 +16,3 @@ uint64_t histogram_lower(size_t index)
     }
     return (uint64_t)(128 + index % 128) << (index / 128 - 1);
 }
-
-uint64_t histogram_width(size_t index)
-{
-    return index < 256 ? 1 : UINT64_C(1) << (index / 128 - 1);
-}

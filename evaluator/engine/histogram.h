@@ -50,7 +50,4 @@ void histogram_clear(struct histogram *histogram);
 /** Smallest value of a bucket. */
 uint64_t histogram_lower(size_t index);
 
-/** Number of values that a bucket covers. */
-uint64_t histogram_width(size_t index);
-
 #endif

@@ -47,18 +47,6 @@ struct verbs_link *verbs_link_find(const struct verbs_lane *verbs, const struct 
     return link;
 }
 
-struct verbs_link *verbs_link_of_pair(const struct verbs_lane *verbs, uint32_t pair)
-{
-    for (unsigned i = 0; i < VERBS_LINK_BUCKETS; i++) {
-        for (struct verbs_link *link = verbs->links[i]; link != NULL; link = link->next) {
-            if (link->pair != NULL && link->pair->qp_num == pair) {
-                return link;
-            }
-        }
-    }
-    return NULL;
-}
-
 /* ---- the queue pair ------------------------------------------------------------------------- */
 
 static uint32_t new_start(void)

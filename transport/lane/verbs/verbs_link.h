@@ -77,9 +77,6 @@ bool verbs_link_hello(struct verbs_lane *verbs, const struct verbs_place *from,
  *  reads have failed. */
 void verbs_link_break(struct verbs_lane *verbs, struct verbs_link *link);
 
-/** The link with this queue pair of ours, or NULL. */
-struct verbs_link *verbs_link_of_pair(const struct verbs_lane *verbs, uint32_t pair);
-
 /** Gives all back. */
 void verbs_links_close(struct verbs_lane *verbs);
 
