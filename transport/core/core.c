@@ -180,7 +180,9 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     if (silent) {
         flow_hold_back(flow, now_ns);
     } else {
-        message_pump(&core->messages, &peer->message);
+        if (message_needs_pump(&peer->message)) {
+            message_pump(&core->messages, &peer->message);
+        }
         left = flow_transmit(flow, &core->routes, &peer->route, left, now_ns);
         peer->message.gathers = peer->route.gathers;
         if (core->routes.refusing != 0) {

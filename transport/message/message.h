@@ -331,6 +331,13 @@ int message_receive_claimed(struct message_layer *layer, beowire_message message
 /** Turns queued work into frames while the flow has room. */
 void message_pump(struct message_layer *layer, struct message_peer *peer);
 
+/** Has message_pump() anything to do? After a send, which calls it, mostly not. */
+static inline bool message_needs_pump(const struct message_peer *peer)
+{
+    return !list_is_empty(&peer->queue) || !list_is_empty(&peer->dones) || peer->turned_away ||
+           peer->flow.starved;
+}
+
 /** What was pushed has had its chance to leave: what was lent for that is copied now (lent.h), and
  *  sends that need no more end. */
 void message_take_back(struct message_layer *layer, struct message_peer *peer);
