@@ -5,6 +5,7 @@
 #include "message/spare.h"
 #include "pull/one_sided.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /** The next that was never used of those from `first` on; NULL: all were. Not inlined: seldom. */
@@ -62,6 +63,7 @@ static void change_places(struct operation *a, struct operation *b)
 /** A send that has a slot and has not begun, so that nobody knows its name; NULL: there is none. */
 static struct operation *find_waiting(struct message_layer *layer)
 {
+    assert(layer->operations != NULL);
     for (uint32_t i = 0; i < layer->sends_used; i++) {
         struct operation *operation = &layer->operations[i];
         if (operation->state == OPERATION_QUEUED && operation->kind == BEOWIRE_SEND &&
