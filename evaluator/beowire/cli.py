@@ -159,7 +159,7 @@ def _explain(error: Exception) -> None:
     if (format_message := getattr(error, "format_message", None)) is not None:
         text = " ".join(str(format_message()).split())
         text = _NO_NUMBER.sub(lambda found: _NUMBERS[found[1]], text)
-    _say(f"{text.rstrip('.')}: `{command} --help` says what there is")
+    _say(f"{text.rstrip('.')}: see `{command} --help`")
 
 
 def _say(message: str) -> None:

@@ -6,7 +6,7 @@
  *   beowire         whatever can be opened
  *   beowire-packet  Ethernet frames
  *   beowire-xdp     the same, received over AF_XDP
- *   beowire-tso     what network cards cut, which goes only beside Ethernet frames
+ *   beowire-tso     segmentation offload (TSO), with Ethernet frames for single messages
  *   beowire-udp     UDP
  *   beowire-tipc    TIPC, where the kernel has it
  *   beowire-verbs   datagrams of an RDMA device, where the interface has one
@@ -528,7 +528,7 @@ static const struct driver driver_xdp = {
 static const struct driver driver_tso = {
     COMMON,
     .name = "beowire-tso",
-    .summary = "Beowire's transport over frames, and what network cards cut (lane tso); spins",
+    .summary = "Beowire's transport over frames, with segmentation offload (lane tso); spins",
     .placement = DRIVER_PAIR,
     .probe = tso_probe,
     .open = tso_open,

@@ -145,7 +145,7 @@ static const struct driver MOVSB = {
 static const struct driver NONTEMPORAL = {
     COMMON,
     .name = "memcpy-nontemporal",
-    .summary = "a copy inside one process by stores that pass the caches by",
+    .summary = "a copy inside one process by stores that bypass the caches",
     .probe = x86_probe,
     .open = x86_open,
     .send = nontemporal_send,

@@ -140,12 +140,12 @@ static int explain(const struct search *search, int devices, char *error, size_t
     }
     if (devices == 0 && system_has_devices()) {
         (void)snprintf(error, error_bytes,
-                       "RDMA devices are here, but not for programs: modprobe ib_uverbs");
+                       "programs cannot use the RDMA devices: modprobe ib_uverbs");
         return -ENODEV;
     }
     const char *name = search->interface == NULL ? "eth0" : search->interface;
     (void)snprintf(error, error_bytes,
-                   "no RDMA device over Ethernet (RoCE v2) is %s%s: a card can be one in software:"
+                   "no RDMA device over Ethernet (RoCE v2) %s%s; any card can have one in software:"
                    " modprobe rdma_rxe && rdma link add rxe0 type rxe netdev %s",
                    search->interface == NULL ? "here" : "over ",
                    search->interface == NULL ? "" : name, name);

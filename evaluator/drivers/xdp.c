@@ -101,7 +101,7 @@ static int read_interface(struct session *session, const char *name, char *error
     }
     if (result == 0 && request.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
         (void)snprintf(error, error_bytes,
-                       "%s is no Ethernet interface, of which each end needs one: use --lab, or"
+                       "%s is not an Ethernet interface, which each end needs: use --lab, or"
                        " --hosts and --interface",
                        name);
         result = -EPROTONOSUPPORT;

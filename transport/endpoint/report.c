@@ -89,15 +89,15 @@ const char *beowire_error(int status)
     case -ENONET:
         return "TIPC has no network here: `tipc bearer enable media eth device INTERFACE`";
     case -EUSERS:
-        return "as many endpoints of this interface have this lane as may";
+        return "the maximum number of endpoints of this interface has this lane already";
     case -EHOSTUNREACH:
         return "no lane of this endpoint reaches that address";
     case -ENXIO:
-        return "no RDMA device over Ethernet (RoCE v2) with an IPv4 address is here that this "
-               "process may use: a card can be one in software: modprobe rdma_rxe && rdma link add "
-               "rxe0 type rxe netdev eth0";
+        return "no usable RDMA device over Ethernet (RoCE v2) with an IPv4 address; any card can "
+               "have "
+               "one in software: modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0";
     case -ELIBBAD:
-        return "libibverbs is not here, or is older than 33: install libibverbs1 and "
+        return "libibverbs is missing or older than 33: install libibverbs1 and "
                "ibverbs-providers";
     case -ENOPKG:
         return "built without libibverbs: install its headers (libibverbs-dev), build again";

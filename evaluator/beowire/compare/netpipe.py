@@ -136,7 +136,7 @@ def _next(left: list[str]) -> tuple[str, str]:
         if word.startswith("--") or letter not in _OPTIONS:
             raise BeowireError(
                 f"netpipe: NetPIPE has no option {word}, or it is none of its TCP, MPI and memory"
-                " modules: `beowire netpipe --help` says what there is"
+                " modules: see `beowire netpipe --help`"
             )
         name, value = letter, ""
         if rest and not _OPTIONS[letter].takes_value:

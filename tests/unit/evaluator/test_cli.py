@@ -59,8 +59,8 @@ def test_error__in_a_terminal_no_word_is_broken(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--nodes", "x"], "'--nodes': it takes a whole number: `beowire compare --help`"),
-        (["--time", "long"], "'--time': it takes a number: `beowire compare --help`"),
+        (["--nodes", "x"], "'--nodes': it takes a whole number: see `beowire compare --help`"),
+        (["--time", "long"], "'--time': it takes a number: see `beowire compare --help`"),
     ],
 )
 def test_error__no_number(
@@ -123,8 +123,8 @@ def _beowire(script: str, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nope"], "No such command 'nope': `beowire --help` says what there is"),
-        (["report"], "Missing argument 'RECORD...': `beowire report --help` says what there is"),
+        (["nope"], "No such command 'nope': see `beowire --help`"),
+        (["report"], "Missing argument 'RECORD...': see `beowire report --help`"),
         (["report", "--nope", "x"], "No such option: --nope"),
         (["lab", "up", "--nodes", "x"], "'--nodes'"),
     ],
