@@ -10,7 +10,7 @@ from benchmarks.figure import Figure
 from beowire.analysis.statistics import Estimate
 from beowire.errors import BeowireError
 from beowire.record.lines import Result
-from unit.evaluator.test_report_curves import record, result, summary
+from unit.evaluator.test_curves import record, result, summary
 
 NP = ["nptcp"]
 

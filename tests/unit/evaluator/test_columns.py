@@ -10,7 +10,7 @@ from beowire.record.lines import CpuCost, Result
 from beowire.show import columns
 from unit.evaluator.apps_records import launch, meta
 from unit.evaluator.apps_records import record as record_of_apps
-from unit.evaluator.test_report_curves import record, result, summary
+from unit.evaluator.test_curves import record, result, summary
 
 MEBI = 1 << 20
 

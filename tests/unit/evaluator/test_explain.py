@@ -16,7 +16,7 @@ from beowire.explain.run import Explanation
 from beowire.explain.split import Split, split
 from beowire.explain.symbols import FUNCTIONS, is_looking, is_serving, part_of
 from beowire.record.lines import PARTS, Explained, Summary
-from unit.evaluator.test_report_curves import record as record_of
+from unit.evaluator.test_curves import record as record_of
 
 #: Samples of two engines that perf has taken, a line each: process, kernel's and own functions.
 RECORDED = Path(__file__).with_name("perf_stacks.txt")

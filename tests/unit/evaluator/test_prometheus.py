@@ -9,7 +9,7 @@ from pathlib import Path
 from beowire.record.reader import read_record
 from beowire.show import prometheus
 from unit.evaluator import synthetic_record
-from unit.evaluator.test_report_curves import record, result, summary
+from unit.evaluator.test_curves import record, result, summary
 
 _LINE = re.compile(
     r'(?P<name>[a-z_]+)\{(?P<labels>(?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (?P<value>[-+.e0-9]+)'

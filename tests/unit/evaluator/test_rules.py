@@ -13,8 +13,8 @@ from beowire.record.lines import End, Result, Skipped
 from beowire.record.parts import Link
 from beowire.record.reader import Record
 from unit.evaluator import synthetic_record
-from unit.evaluator.test_report_curves import record as open_record
-from unit.evaluator.test_report_curves import result, summary
+from unit.evaluator.test_curves import record as open_record
+from unit.evaluator.test_curves import result, summary
 
 
 def record(*results: Result, skipped: tuple[Skipped, ...] = ()) -> Record:

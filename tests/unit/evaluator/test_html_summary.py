@@ -12,7 +12,7 @@ from beowire.analysis.marks import schedule_text, walk_text
 from beowire.record.lines import Result
 from beowire.record.reader import Record
 from beowire.show.html.summary import sentences, table
-from unit.evaluator.test_report_curves import record, result, summary
+from unit.evaluator.test_curves import record, result, summary
 
 
 def plain(html: str) -> str:

@@ -14,8 +14,8 @@ from beowire.show import terminal
 from beowire.show.html import page
 from beowire.show.html import summary as summary_of
 from unit.evaluator import synthetic_record
-from unit.evaluator.test_report_curves import record, result, summary
-from unit.evaluator.test_report_summary import plain
+from unit.evaluator.test_curves import record, result, summary
+from unit.evaluator.test_html_summary import plain
 
 PINGPONG = PATTERNS["pingpong"]
 

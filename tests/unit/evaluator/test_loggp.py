@@ -15,7 +15,7 @@ import pytest
 from beowire.analysis.curves import Curve, curves
 from beowire.analysis.loggp import Known, parameters, sheets
 from beowire.record.lines import Result, Summary
-from unit.evaluator.test_report_curves import record, result, summary
+from unit.evaluator.test_curves import record, result, summary
 
 SIZES = (8, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576)
 SMALL = SIZES[0]

@@ -16,7 +16,7 @@ from beowire.show.drawing import Nothing
 from beowire.show.html import charts
 from beowire.units import time_text
 from unit.evaluator import synthetic_record
-from unit.evaluator.test_report_curves import only, record, result, summary
+from unit.evaluator.test_curves import only, record, result, summary
 
 DRIVERS = ("beowire", "tcp-spin", "packet", "memcpy")
 

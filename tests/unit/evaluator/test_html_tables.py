@@ -9,7 +9,7 @@ from beowire.record.lines import Meta, NodeEnd, Skipped
 from beowire.record.reader import Record
 from beowire.show.html import tables
 from unit.evaluator import synthetic_record
-from unit.evaluator.test_report_curves import record, result, summary
+from unit.evaluator.test_curves import record, result, summary
 
 
 def with_ends(*ends: NodeEnd) -> Record:
