@@ -21,10 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from beowire.analysis.curves import BASELINE, FLOOR, Cell, Curve, all_sizes
+from beowire.analysis.curves import BASELINE, FLOOR, Cell, Curve, all_sizes, overlap, quantity_of
 from beowire.plan.load import described
 from beowire.plan.patterns import Pattern
-from beowire.record.lines import DriverInfo, Summary
+from beowire.record.lines import DriverInfo
 from beowire.units import rate_text, significant, size_text, time_text
 
 REMEDY = "use a longer --time, or fewer sizes or drivers"
@@ -171,14 +171,14 @@ class _Place:
 
 def _place(cells: Mapping[str, Cell], pattern: Pattern) -> _Place:
     leader = min(cells, key=lambda name: _cost_of(cells[name], pattern))
-    first = _quantity(cells[leader], pattern)
+    first = quantity_of(cells[leader], pattern)
     if first.ci95 is None:
         return _Place(leader, frozenset())
     limit = _cost_of(cells[leader], pattern) * (1 + ALIKE)
     alike = {
         name
         for name, cell in cells.items()
-        if _overlap(first, _quantity(cell, pattern)) or _cost_of(cell, pattern) <= limit
+        if overlap(first, quantity_of(cell, pattern)) or _cost_of(cell, pattern) <= limit
     }
     return _Place(leader, frozenset(alike))
 
@@ -243,28 +243,17 @@ def _by_cost(
     return tuple(sorted(names, key=lambda name: (usual(name), name)))
 
 
-def _quantity(cell: Cell, pattern: Pattern) -> Summary:
-    time = cell.time if pattern.is_times else None
-    return time if time is not None else cell.rate_bytes_per_s
-
-
 def _cost_of(cell: Cell, pattern: Pattern) -> float:
     """Positive, and the less the better."""
-    value = max(_quantity(cell, pattern).median, 1e-9)
+    value = max(quantity_of(cell, pattern).median, 1e-9)
     return value if pattern.is_times else 1 / value
-
-
-def _overlap(one: Summary, other: Summary) -> bool:
-    if one.ci95 is None or other.ci95 is None:
-        return True
-    return one.ci95[0] <= other.ci95[1] and other.ci95[0] <= one.ci95[1]
 
 
 def _cost(one: Range, pattern: Pattern) -> tuple[str, str]:
     """What the first that is named takes at the ends of the range, and how far it is ahead; the
     CPU times: medians over the range."""
     name = one.names[0]
-    values = [_quantity(cells[name], pattern).median for cells in one.cells if name in cells]
+    values = [quantity_of(cells[name], pattern).median for cells in one.cells if name in cells]
     shown = time_text if pattern.is_times else rate_text
     absolute = _span(shown(values[0]), shown(values[-1]))
     following, factors = _following(one, pattern)

@@ -321,3 +321,16 @@ def under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
         (group.title, [curve for curve in pingpong if curve.driver in group.drivers])
         for group in layers.grouped(names)
     ]
+
+
+def quantity_of(cell: Cell, pattern: Pattern) -> Summary:
+    """What a cell of the pattern is compared by: a time, or a rate."""
+    time = cell.time if pattern.is_times else None
+    return time if time is not None else cell.rate_bytes_per_s
+
+
+def overlap(one: Summary, other: Summary) -> bool:
+    """Whether their intervals do, or one has none."""
+    if one.ci95 is None or other.ci95 is None:
+        return True
+    return one.ci95[0] <= other.ci95[1] and other.ci95[0] <= one.ci95[1]

@@ -72,7 +72,7 @@ def is_beyond_wire(record: Record, cell: Cell, curve: Curve) -> bool:
     """Whether a figure exceeds the limit of the link, because the lab's rate limit lets a burst
     pass after each pause. Such a figure says nothing about the driver."""
     limit = record.meta.wire
-    if limit is None or not record.meta.link.burst_bytes or not _meets_wire(record, curve):
+    if limit is None or not record.meta.link.burst_bytes or not meets_wire(record, curve):
         return False
     if curve.kind.is_times:
         return cell.time is not None and 0 < cell.time.median * _BEYOND < wire.time_ns(
@@ -106,12 +106,13 @@ def beyond_text(record: Record, found: Sequence[Curve]) -> str:
 def of_wire(record: Record, cell: Cell, curve: Curve) -> float | None:
     """Throughput as a share of the link's limit; None: unknown, or not limited by the link."""
     limit = record.meta.wire
-    if limit is None or not _meets_wire(record, curve) or is_beyond_wire(record, cell, curve):
+    if limit is None or not meets_wire(record, curve) or is_beyond_wire(record, cell, curve):
         return None
     return cell.rate_bytes_per_s.median / (curve.kind.ways * limit.payload_bytes_per_s)
 
 
-def _meets_wire(record: Record, curve: Curve) -> bool:
+def meets_wire(record: Record, curve: Curve) -> bool:
+    """The driver works between two nodes; the others do not use the link."""
     placements = {info.name: info.placement for info in record.meta.drivers}
     return placements.get(curve.driver, "pair") == "pair"
 

@@ -7,7 +7,6 @@ import random
 import shutil
 import sys
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,11 +22,13 @@ from beowire.apps.run import Outcome, Request, Say, run
 from beowire.commands.mpi_env import PrefixOption
 from beowire.commands.options import (
     InterfaceOption,
+    OutOption,
     ReadLab,
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
     check_where,
+    directory_of,
     with_lab_options,
 )
 from beowire.errors import BeowireError
@@ -217,10 +218,7 @@ def run_apps(
             help="Count messages, and time in MPI, in additional launches.",
         ),
     ] = True,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
-    ] = None,
+    out: OutOption = None,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed for the order of turns.")] = None,
@@ -248,7 +246,7 @@ def run_apps(
         apps=apps,
         mpis=found,
         over=chosen,
-        directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
+        directory=directory_of(out),
         own_directory=out is None,
         command=_command_line(),
         words=words,

@@ -6,8 +6,6 @@ import shutil
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
 
 import typer
 
@@ -35,7 +33,6 @@ from beowire.commands.compare_options import (
     MaxSizeOption,
     MessageRateOption,
     OffsetOption,
-    OutOption,
     OwnCommandsOption,
     OwnDriversOption,
     PatternOption,
@@ -57,12 +54,14 @@ from beowire.commands.options import (
     HostsOption,
     InterfaceOption,
     LauncherOption,
+    OutOption,
     ReadLab,
     SlurmOption,
     SshOption,
     TimeOption,
     TwoNodesOption,
     check_where,
+    directory_of,
     given,
     launcher_of,
     with_lab_options,
@@ -142,7 +141,7 @@ def compare(
         patterns=patterns,
         sizes=read_sizes(sizes, max_size),
         scheduled=sizes is None,
-        directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
+        directory=directory_of(out),
         own_directory=out is None,
         drivers=drivers,
         seconds=seconds,

@@ -57,10 +57,6 @@ SizesOption = Annotated[
         "Default: NetPIPE's schedule up to --max-size, fewer if --time is short.",
     ),
 ]
-OutOption = Annotated[
-    Path | None,
-    typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
-]
 LaunchesOption = Annotated[
     int,
     typer.Option(

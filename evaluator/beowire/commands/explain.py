@@ -3,8 +3,6 @@
 
 import json
 import sys
-from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,12 +10,14 @@ import typer
 from beowire import text_table
 from beowire.commands.options import (
     InterfaceOption,
+    OutOption,
     ReadLab,
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
     check_seconds,
     check_where,
+    directory_of,
     launcher_of,
     with_lab_options,
 )
@@ -45,10 +45,7 @@ def command(
     ] = "8",
     lab: TwoNodesOption = False,
     hosts: TwoHostsOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
-    ] = None,
+    out: OutOption = None,
     seconds: Annotated[float, typer.Option("--time", help="Seconds to measure the layers.")] = 20.0,
     trace: Annotated[
         bool,
@@ -74,7 +71,7 @@ def command(
         driver,
         parse_size(size),
         seconds,
-        out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
+        directory_of(out),
         out is None,
         interface,
         trace,

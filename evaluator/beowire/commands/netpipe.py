@@ -4,7 +4,6 @@
 import random
 import socket
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +20,7 @@ from beowire.commands.options import (
     ReadLab,
     SshOption,
     TwoNodesOption,
+    directory_of,
     launcher_of,
     refuse_lab_options,
     with_lab_options,
@@ -110,7 +110,7 @@ def netpipe_command(
     request = Request(
         patterns=[wanted.pattern],
         sizes=sizes,
-        directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
+        directory=directory_of(out),
         own_directory=out is None,
         drivers=wanted.driver,
         seconds=seconds if seconds is not None else max(_LEAST_S, _CELL_S * len(sizes)),

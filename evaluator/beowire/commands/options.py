@@ -4,6 +4,8 @@
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -39,6 +41,10 @@ LauncherOption = Annotated[
         help="Start the measuring processes on --hosts with prterun, mpirun or mpiexec instead"
         " of ssh.",
     ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
 ]
 TimeOption = Annotated[
     float,
@@ -120,6 +126,11 @@ def check_where(
         raise BeowireError("--launcher needs --hosts A,B")
     if ssh_options and launcher not in (None, SSH):
         raise BeowireError(f"--ssh-option is for ssh, not for {launcher}: leave one of them out")
+
+
+def directory_of(out: Path | None) -> Path:
+    """What `--out` names, or a new one's name."""
+    return out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S"))
 
 
 def check_seconds(seconds: float, most: float) -> None:

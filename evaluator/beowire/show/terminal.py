@@ -15,6 +15,7 @@ from beowire.analysis.curves import (
     all_sizes,
     curves,
     idle_of,
+    quantity_of,
     reach,
     telling_sizes,
 )
@@ -176,7 +177,7 @@ def _mark_notes(found: Sequence[Curve], record: Record) -> list[str]:
 
 
 def _precision_notes(cells: Sequence[Cell], pattern: Pattern) -> list[str]:
-    wide = sum(_is_wide(_quantity(cell, pattern)) for cell in cells)
+    wide = sum(_is_wide(quantity_of(cell, pattern)) for cell in cells)
     precise = sum(cell.stopped_by == "precise" for cell in cells)
     if precise == len(cells):
         return []
@@ -307,7 +308,7 @@ def _load_costs(
 def _load_cost(loaded: Cell | None, idle: Cell | None, pattern: Pattern) -> str:
     if loaded is None or idle is None:
         return "- "
-    own, other = _quantity(loaded, pattern), _quantity(idle, pattern)
+    own, other = quantity_of(loaded, pattern), quantity_of(idle, pattern)
     if other.median <= 0:
         return "- "
     text = f"x{significant(own.median / other.median)} "
@@ -372,10 +373,10 @@ def _rate_cell(cell: Cell, pattern: Pattern, baseline: Curve | None, of_wire: st
     if base is not None and base.rate_bytes_per_s.median > 0:
         ratio = cell.rate_bytes_per_s.median / base.rate_bytes_per_s.median
         shown = significant(ratio, 2) if ratio < 999 else ">999"
-        return f"{text} x{shown}{_mark(cell, _quantity(cell, pattern))}"
+        return f"{text} x{shown}{_mark(cell, quantity_of(cell, pattern))}"
     if not pattern.is_times:
         return f"{text} {_around(cell, cell.rate_bytes_per_s)}"
-    return f"{text}{_mark(cell, _quantity(cell, pattern))}"
+    return f"{text}{_mark(cell, quantity_of(cell, pattern))}"
 
 
 def _around(cell: Cell, summary: Summary) -> str:
@@ -409,11 +410,6 @@ def _shown_sizes(sizes: list[int]) -> list[int]:
         if near:
             shown.add(max(near, key=lambda size: (size & -size, -size)))
     return sorted(shown)
-
-
-def _quantity(cell: Cell, pattern: Pattern) -> Summary:
-    time = cell.time if pattern.is_times else None
-    return time if time is not None else cell.rate_bytes_per_s
 
 
 def _span(low: str, high: str) -> str:

@@ -13,6 +13,7 @@ from beowire.analysis.curves import (
     Curve,
     curves,
     idle_of,
+    overlap,
     ratio,
     reach,
     record_labels,
@@ -152,7 +153,10 @@ def _row(
         f"<td>{rate_text(best.rate_bytes_per_s.median)}"
         + ("" if common else f" <small>at {size_text(best.size)}</small>")
         + "</td>"
-        + (f"<td>{share if _is_pair(curve, records[curve.record]) else '–'}</td>" * with_wire)
+        + (
+            f"<td>{share if marks.meets_wire(records[curve.record], curve) else '–'}</td>"
+            * with_wire
+        )
         + f"<td>{_cpu_text(cell)}</td></tr>"
     )
 
@@ -173,7 +177,7 @@ def _latency_sentences(contenders: list[Curve], pingpong: Sequence[Curve]) -> li
     if not cells:
         return []
     fastest, half = min(cells, key=lambda item: item[1].median)
-    close = [curve for curve, other in cells if curve is not fastest and _overlap(half, other)]
+    close = [curve for curve, other in cells if curve is not fastest and overlap(half, other)]
     text = (
         f"The smallest message ({size_text(size)}) is fastest over {_name(fastest)}: half a round"
         f" trip takes {_with_interval(half, time_text)}"
@@ -294,29 +298,17 @@ def _sure_rate(cell: Cell) -> tuple[float, float]:
     return (rate.ci95[0] if rate.ci95 else 0.0, rate.median)
 
 
-def _is_pair(curve: Curve, record: Record) -> bool:
-    """The driver works between two nodes; the others do not use the link."""
-    placements = {info.name: info.placement for info in record.meta.drivers}
-    return placements.get(curve.driver, "pair") == "pair"
-
-
 def _is_contender(curve: Curve, record: Record) -> bool:
     """It can be used between two nodes, and loses no messages."""
     unreliable = {info.name for info in record.meta.drivers if not info.reliable}
     bound = palette.look(curve.driver).bound
-    return _is_pair(curve, record) and not bound and curve.driver not in unreliable
+    return marks.meets_wire(record, curve) and not bound and curve.driver not in unreliable
 
 
 def _half(curve: Curve, size: int) -> Summary | None:
     cell = curve.at(size)
     half = cell.time if cell else None
     return half if half is not None and half.median > 0 else None
-
-
-def _overlap(one: Summary, other: Summary) -> bool:
-    if one.ci95 is None or other.ci95 is None:
-        return True
-    return one.ci95[0] <= other.ci95[1] and other.ci95[0] <= one.ci95[1]
 
 
 def _name(curve: Curve) -> str:
