@@ -63,6 +63,22 @@ class Launcher(Protocol):
         ...
 
 
+class Starter:
+    """How a launcher starts an engine and its proxy, if `_started()` does both."""
+
+    def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
+        """As Launcher has it."""
+        chosen = cpu or node.cpu
+        return self._started(node, ["--cpu", chosen] if chosen else [])
+
+    def start_proxy(self, node: Node) -> subprocess.Popen[bytes]:
+        """As Launcher has it."""
+        return self._started(node, ["--proxy"])
+
+    def _started(self, node: Node, options: Sequence[str]) -> subprocess.Popen[bytes]:
+        raise NotImplementedError
+
+
 def one_machine(launcher: Launcher) -> bool:
     """Whether all nodes are on one kernel: with one clock, and sharing their processors."""
     return launcher.kind not in ("hosts", "machines")

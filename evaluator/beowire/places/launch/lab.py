@@ -12,11 +12,11 @@ from beowire.places.lab import cluster, network
 from beowire.places.lab.cluster import EphemeralLab
 from beowire.places.lab.options import LabOptions
 from beowire.places.lab.state import LabState
-from beowire.places.launch.base import Node
+from beowire.places.launch.base import Node, Starter
 from beowire.places.launch.watch import Watch
 
 
-class LabLauncher:
+class LabLauncher(Starter):
     """Engines in the nodes of a lab: of its own, made on entering and removed on leaving
     (it also goes when this process is killed), or, with `attach`, of one that is there."""
 
@@ -73,16 +73,6 @@ class LabLauncher:
     def lab(self) -> LabState:
         """The lab itself; known while it is there."""
         return self._current()
-
-    def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
-        """Starts an engine in the node. It ends with the calling thread, and with its input."""
-        chosen = cpu or node.cpu
-        return self._started(node, ["--cpu", chosen] if chosen else [])
-
-    def start_proxy(self, node: Node) -> subprocess.Popen[bytes]:
-        """Starts an engine's proxy in the node. It ends with the calling thread, and with its
-        input."""
-        return self._started(node, ["--proxy"])
 
     def _started(self, node: Node, options: Sequence[str]) -> subprocess.Popen[bytes]:
         engine = paths.engine_directory() / "beowire-engine"

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Self
 
 from beowire import paths
-from beowire.places.launch.base import Node
+from beowire.places.launch.base import Node, Starter
 
 _LOOPBACK = "127.0.0.1"
 
 
-class LocalLauncher:
+class LocalLauncher(Starter):
     """Two ends on this host, each on a core of its own where this process may use two."""
 
     kind = "local"
@@ -37,17 +37,8 @@ class LocalLauncher:
     def __exit__(self, *exc: object) -> None:
         """There is nothing to undo."""
 
-    def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
-        """Starts an engine, which ends with its input and with this process."""
-        chosen = cpu or node.cpu
-        return self._started(["--cpu", chosen] if chosen else [])
-
-    def start_proxy(self, node: Node) -> subprocess.Popen[bytes]:
-        """Starts an engine's proxy, which ends with its input and with this process."""
+    def _started(self, node: Node, options: Sequence[str]) -> subprocess.Popen[bytes]:
         del node
-        return self._started(["--proxy"])
-
-    def _started(self, options: Sequence[str]) -> subprocess.Popen[bytes]:
         command = [str(paths.engine_directory().resolve() / "beowire-engine"), *options]
         if self._directories:
             command += ["--drivers", self._directories]

@@ -25,7 +25,7 @@ from typing import Self
 from beowire import paths
 from beowire.errors import BeowireError
 from beowire.places.engine import MAXIMUM_NOISE_BYTES
-from beowire.places.launch.base import Node
+from beowire.places.launch.base import Node, Starter
 from beowire.places.launch.cache import (
     BASE,
     RemoteCache,
@@ -129,7 +129,7 @@ class SshHosts:
         raise BeowireError(f"{host}: {explain_engine(said, done.returncode)}")
 
 
-class SshLauncher:
+class SshLauncher(Starter):
     """Engines on two hosts (or more), each `HOST` or `USER@HOST`, as ssh understands them."""
 
     kind = "hosts"
@@ -187,24 +187,15 @@ class SshLauncher:
     def __exit__(self, *exc: object) -> None:
         """Nothing to undo: the copies stay on the hosts for the next time."""
 
-    def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
-        """Starts an engine on the host. It ends with the connection."""
-        chosen = cpu or node.cpu
-        return self._started(node, f"--cpu {shlex.quote(chosen)}" if chosen else "")
-
-    def start_proxy(self, node: Node) -> subprocess.Popen[bytes]:
-        """Starts an engine's proxy on the host. It ends with the connection."""
-        return self._started(node, "--proxy")
-
     def run(self, node: Node, script: str, data: bytes = b"") -> str:
         """Runs one line of POSIX sh on the host, with this input, and returns what it printed.
         BeowireError, with the host's name, if it fails."""
         return self.ssh.run(self._host_of[node.name], script, data)
 
-    def _started(self, node: Node, options: str) -> subprocess.Popen[bytes]:
+    def _started(self, node: Node, options: Sequence[str]) -> subprocess.Popen[bytes]:
         host = self._host_of[node.name]
         program = f"{self.through.get(host, '')}{self._directory()}/beowire-engine"
-        engine = f"exec {_settings()}{program} {options}".rstrip()
+        engine = f"exec {_settings()}{program} {shlex.join(options)}".rstrip()
         return subprocess.Popen(
             self.ssh.command(host, self.ssh.marked(engine)),
             stdin=subprocess.PIPE,

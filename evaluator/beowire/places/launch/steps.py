@@ -18,7 +18,7 @@ from typing import Self
 from beowire import paths
 from beowire.errors import BeowireError
 from beowire.places.engine import MAXIMUM_NOISE_BYTES
-from beowire.places.launch.base import Node
+from beowire.places.launch.base import Node, Starter
 from beowire.places.launch.cache import (
     BASE,
     RemoteCache,
@@ -47,7 +47,7 @@ _ROOT = (
 )
 
 
-class StepLauncher:
+class StepLauncher(Starter):
     """What all of them have; each says which nodes there are, and how one of them is reached."""
 
     kind = "hosts"
@@ -107,15 +107,6 @@ class StepLauncher:
 
     def __exit__(self, *exc: object) -> None:
         """Nothing to undo: the copies stay for the next time."""
-
-    def start(self, node: Node, *, cpu: str | None = None) -> "subprocess.Popen[bytes]":
-        """Starts an engine on the node. It ends with its input."""
-        chosen = cpu or node.cpu
-        return self._started(node, ["--cpu", chosen] if chosen else [])
-
-    def start_proxy(self, node: Node) -> "subprocess.Popen[bytes]":
-        """Starts an engine's proxy on the node. It ends with its input."""
-        return self._started(node, ["--proxy"])
 
     def describe_link(self) -> dict[str, object]:
         """What joins the nodes is not known."""
