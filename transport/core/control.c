@@ -198,15 +198,25 @@ void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_b
     }
 }
 
-void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by)
+static void send_probe(struct core *core, struct core_peer *peer, unsigned by, uint32_t number)
 {
     struct control_frame frame;
     struct frame_probe *body = body_of(&frame);
 
     begin(&frame, peer, FRAME_PROBE);
-    body->number = to_le32(flow_probe_number(&peer->message.flow));
+    body->number = to_le32(number);
     flow_stamp(&peer->message.flow, head_of(&frame), leave_flag(core, peer));
     send_frame_by(core, peer, by, &frame, FRAME_PROBE);
+}
+
+void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by)
+{
+    send_probe(core, peer, by, flow_probe_number(&peer->message.flow));
+}
+
+void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned by)
+{
+    send_probe(core, peer, by, flow_probe_number(&peer->message.flow) - 1);
 }
 
 void control_send_probe(struct core *core, struct core_peer *peer)

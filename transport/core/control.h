@@ -34,6 +34,9 @@ void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_b
 void control_send_probe(struct core *core, struct core_peer *peer);
 /** The same over the lane with index `by`. */
 void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by);
+/** PROBE with the number of the one before, over the lane with index `by`: the peer's answer does
+ *  not depend on this lane, but if its process has ended its kernel refuses the frame. */
+void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned by);
 /** CLOSE; `asks`: the peer is to answer with CLOSE. */
 void control_send_close(struct core *core, struct core_peer *peer, bool asks);
 
