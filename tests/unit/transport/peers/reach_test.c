@@ -84,6 +84,59 @@ TEST(core_prove_path__the_preferred_one_comes_later)
     cluster_close(&cluster);
 }
 
+static unsigned (*send_on)(struct lane *lane, const struct lane_address *to,
+                           const struct lane_outgoing *frames, unsigned count);
+static uint32_t probes[PATH_PATIENCE_PROBES + 1];
+static unsigned probes_sent;
+
+/** Notes the number of each PROBE that goes over the lane. */
+static unsigned note_probe(struct lane *lane, const struct lane_address *to,
+                           const struct lane_outgoing *frames, unsigned count)
+{
+    const struct frame_probe *body = (const void *)(frames[0].head + sizeof(struct frame_header));
+
+    if (frame_type_of(frames[0].head) == FRAME_PROBE &&
+        probes_sent < sizeof probes / sizeof *probes) {
+        probes[probes_sent++] = from_le32(body->number);
+    }
+    return send_on(lane, to, frames, count);
+}
+
+static bool nothing_lost(struct lane *lane, struct lane_loss *loss)
+{
+    (void)lane;
+    (void)loss;
+    return false;
+}
+
+/** A kernel that may refuse is asked from the first PROBE on. The peer must not take that for a
+ *  sign that the usual lane fails: only a new number asks for another lane. */
+TEST(core_service__refusals_are_asked_for_by_old_numbers)
+{
+    struct cluster cluster;
+    struct core_peer *peer = connected(&cluster, 0);
+    struct lane *lane = cluster.nodes[0].core.options.lanes.lanes[1];
+    struct lane_operations operations = *lane->operations;
+    const struct lane_operations *before = lane->operations;
+    uint32_t asked = (uint32_t)peer->message.flow.probes;
+
+    send_on = operations.send;
+    operations.send = note_probe;
+    operations.lost = nothing_lost;
+    lane->operations = &operations;
+    probes_sent = 0;
+    cluster_pause(&cluster, 1, cluster_now(&cluster) + SECOND);
+    assert_int_equal(cluster_send(&cluster, 0, peer, 1, 0, "y", 1, NULL), 0);
+    cluster_run(&cluster, cluster_now(&cluster) + SECOND / 10);
+    lane->operations = before;
+    assert_int_equal(probes_sent, PATH_PATIENCE_PROBES + 1);
+    for (unsigned i = 0; i < PATH_PATIENCE_PROBES; i++) {
+        assert_int_equal(probes[i], asked + i);
+    }
+    assert_int_equal(probes[PATH_PATIENCE_PROBES], asked + PATH_PATIENCE_PROBES + 1);
+    cluster_close(&cluster);
+}
+
 /** The peer answers what was asked, as it came. */
 STRANGER_TEST(core_receive__challenge_is_answered_with_its_number)
 {
