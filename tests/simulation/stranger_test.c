@@ -176,6 +176,41 @@ TEST_AROUND(stranger_step__replays_what_others_have_said, setup, teardown)
     assert_int_equal(core->peers[0]->connection.state, CONNECTION_OPEN);
 }
 
+/** Has a long message go from node 0 to node 1. @return does the stranger remember data of it? */
+static bool remembers_data(struct fixture *fixture)
+{
+    static uint8_t data[100000];
+    struct cluster *cluster = &fixture->cluster;
+    const struct stranger *stranger = fixture->stranger;
+    struct beowire_completion done;
+    bool any = false;
+
+    (void)stranger_step(fixture->stranger);
+    assert_int_equal(
+        cluster_send(cluster, 0, cluster_peer(cluster, 0, 1), 1, 0, data, sizeof data, data), 0);
+    assert_int_equal(cluster_receive(cluster, 1, NULL, 1, 0, data, sizeof data, data), 0);
+    cluster_run(cluster, cluster_now(cluster) + SECOND);
+    assert_true(cluster_take(cluster, 0, &done));
+    assert_int_equal(done.status, 0);
+    for (unsigned i = 0; i < STRANGER_RECORDS && i < stranger->recorded; i++) {
+        any = any || frame_type_of(stranger->records[i].data) == FRAME_DATA;
+    }
+    return any;
+}
+
+/** Without seals whoever is on the path can speak for others: it does not. */
+RULE_TEST(stranger__remembers_frames_with_a_seal_but_not_with_a_checksum)
+{
+    assert_false(remembers_data(fixture));
+    assert_int_not_equal(fixture->cluster.nodes[1].lanes.lanes[0]->needs_checksum, 0);
+    fixture->cluster.sealing = 1;
+    for (uint32_t node = 0; node < 2; node++) {
+        cluster_crash(&fixture->cluster, node);
+        cluster_start(&fixture->cluster, node);
+    }
+    assert_true(remembers_data(fixture));
+}
+
 /* ---- what it judges ------------------------------------------------------------------------ */
 
 RULE_TEST(stranger_check__peers_that_are_endpoints)
