@@ -22,6 +22,24 @@ static bool begin(struct core *core, uint64_t now_ns)
     return held;
 }
 
+/** A post has ended: sends what is held back if this ends the run, or if it has waited for HOLD_NS.
+ *  @param held it was held back before the post, too @return true: it was sent */
+static bool send_due(struct core *core, bool held, uint64_t now_ns)
+{
+    if (!core_has_held(core)) {
+        return false;
+    }
+    if (!held) {
+        core->hold.since_ns = now_ns;
+        return false;
+    }
+    if (core->messages.may_hold && !hold_is_over(&core->hold, now_ns)) {
+        return false;
+    }
+    core_send_held(core, now_ns);
+    return true;
+}
+
 /** Something was posted for the peer: sends it, or holds it back if that saves time.
  *  @return true: it is held back, and nothing was sent */
 static bool posted(struct core *core, struct core_peer *peer, bool held, uint64_t now_ns)
@@ -37,15 +55,7 @@ static bool posted(struct core *core, struct core_peer *peer, bool held, uint64_
     } else {
         core_service(core, peer, now_ns);
     }
-    if (core_has_held(core)) {
-        if (!held) {
-            core->hold.since_ns = now_ns;
-        } else if (!core->messages.may_hold || hold_is_over(&core->hold, now_ns)) {
-            core_send_held(core, now_ns);
-            left = false;
-        }
-    }
-    return left;
+    return !send_due(core, held, now_ns) && left;
 }
 
 static int push(struct core *core, struct core_peer *peer, const struct core_post *post)
@@ -133,8 +143,11 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
                 core_bulk(core, clock_ns(clock));
             }
         }
-    } else if (status == -EAGAIN && post->how == CORE_INJECT) {
-        core_connect(core, peer, now_ns);
+    } else {
+        if (status == -EAGAIN && post->how == CORE_INJECT) {
+            core_connect(core, peer, now_ns);
+        }
+        (void)send_due(core, held, now_ns); /* another peer may have room */
     }
     if (hold_may_run(&core->hold)) {
         hold_posted(&core->hold, status == -EAGAIN, left ? now_ns : clock_ns(clock));

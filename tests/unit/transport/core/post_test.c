@@ -16,7 +16,7 @@
 #define MILLISECOND UINT64_C(1000000)
 #define FOR_EVER (UINT64_C(1) << 40)
 
-/** Two nodes that are connected; node 0 sends. */
+/** Two nodes that are connected; node 0 sends. A third is not started. */
 struct pair {
     struct cluster cluster;
     struct core *from;
@@ -36,6 +36,7 @@ static int setup(void **state)
     if (pair == NULL) {
         return -1;
     }
+    wire.nodes = 3;
     cluster_open(&pair->cluster, &wire);
     cluster_start(&pair->cluster, 0);
     cluster_start(&pair->cluster, 1);
@@ -148,6 +149,34 @@ POST_TEST(core_post__in_a_long_run_nothing_is_held_for_long)
         assert_true(since_ns == 0 || cluster_now(&pair->cluster) - since_ns <= HOLD_NS);
         let_pass(pair, 500);
     }
+}
+
+/** What is held for one peer does not wait for room at another. */
+POST_TEST(core_post__turned_away_sends_what_was_held_for_long)
+{
+    struct core_peer *full = pair->to;
+
+    cluster_start(&pair->cluster, 2);
+    pair->to = cluster_peer(&pair->cluster, 0, 2);
+    assert_int_equal(cluster_send(&pair->cluster, 0, pair->to, 0, 0, NULL, 0, NULL), 0);
+    cluster_pause(&pair->cluster, 1, FOR_EVER);
+    do {
+        let_pass(pair, 10 * HOLD_GAP_NS);
+    } while (cluster_inject(&pair->cluster, 0, full, 1, 0, "row", 3) == 0);
+    let_pass(pair, 10 * HOLD_GAP_NS);
+    cluster_pause(&pair->cluster, 0, FOR_EVER);
+    for (unsigned i = 0; i <= HOLD_RUN_MIN; i++) {
+        inject(pair);
+    }
+    uint64_t since_ns = cluster_now(&pair->cluster);
+    while (cluster_now(&pair->cluster) - since_ns <= HOLD_NS) {
+        assert_int_equal(cluster_inject(&pair->cluster, 0, full, 1, 0, "row", 3), -EAGAIN);
+        assert_true(core_has_held(pair->from));
+        let_pass(pair, 500);
+    }
+    assert_int_equal(cluster_inject(&pair->cluster, 0, full, 1, 0, "row", 3), -EAGAIN);
+    assert_false(core_has_held(pair->from));
+    assert_int_equal(unsent(pair), 0);
 }
 
 /** A run that computing ended is sent late, by the keeper; but not ever again. */
