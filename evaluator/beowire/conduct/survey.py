@@ -100,10 +100,10 @@ def survey(
             _end(scout, hello, route, interface or node.interface, call_cost_ns)
             for scout, node, hello, route in zip(scouts, nodes, hellos, routes, strict=True)
         ]
-        answers = [
-            scout.request("drivers", "drivers", end_options(end))
-            for scout, end in zip(scouts, ends, strict=True)
-        ]
+        # Probing takes long: all at the same time.
+        for scout, end in zip(scouts, ends, strict=True):
+            scout.send("drivers", end_options(end))
+        answers = [scout.receive("drivers") for scout in scouts]
         tables = [scout.request("probes", "probes")["figures"] for scout in scouts]
         reports = [known_drivers(answer) for answer in answers]
         reasons = {
