@@ -52,7 +52,7 @@ def tune(
         str | None,
         typer.Option("--check", help="Measure nothing; check this configuration file."),
     ] = None,
-    seconds: TimeOption = 120.0,
+    seconds: TimeOption = 5.0,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
     read_lab: ReadLab,
@@ -60,9 +60,9 @@ def tune(
     """Measures at which sizes to change lanes, and configures it.
 
     The file (docs/CONFIGURATION.md) has the sizes from which on each lane is used. Every endpoint
-    that is opened later on a host with the file reads it. If a busy machine disturbs a measurement,
-    it is repeated, which may double the time; what still cannot be measured is left out of the
-    file, and the exit status is 1.
+    that is opened later on a host with the file reads it. It takes about 10 s. If a busy machine
+    disturbs a measurement, it is repeated, for up to a minute; what still cannot be measured is
+    left out of the file, and the exit status is 1.
     """
     if check is not None:
         tuning.check_file(check)
@@ -88,7 +88,7 @@ def tune(
         Interrupts() as interrupts,
         tuning.measuring(launcher, LocalLauncher(), seconds, interrupts, interface) as measure,
     ):
-        for choice in tuning.tune(tuning.beside(kept, measure)):
+        for choice in tuning.tune(measure, kept):
             print(text_table.for_stream(str(choice), said), file=said, flush=True)
             choices.append(choice)
     left_out = [choice for choice in choices if choice.left_out]

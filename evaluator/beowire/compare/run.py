@@ -32,7 +32,7 @@ from beowire.record.writer import RecordWriter
 from beowire.show.display import Display
 
 #: When a round is cut short. Later on links that lose frames, where senders wait long.
-LONGEST_DEADLINE_S = 10.0
+_LONGEST_DEADLINE_S = 10.0
 _SHORTEST_DEADLINE_S = 2.0
 _LOSSY_DEADLINE_S = 4.0
 _LOADED_DEADLINE_S = 8.0
@@ -103,9 +103,6 @@ class Request:
     """Result lines go to standard output as they come."""
     against: str = ""
     """What the run is compared with, as the user names it."""
-    least_deadline_s: float = 0.0
-    """No round is cut short before this time, up to LONGEST_DEADLINE_S. For runs in which single
-    messages take long."""
     decided: Callable[[int], bool] | None = None
     """Called after each launch, when it is in the record; true: no more launches are needed."""
 
@@ -350,9 +347,8 @@ class _Comparison:
         shortest_s = _LOSSY_DEADLINE_S if link.loss else _SHORTEST_DEADLINE_S
 
         def deadline(shortest_s: float) -> float:
-            least_s = self._request.least_deadline_s
-            wanted_s = max(shortest_s, seconds * _DEADLINE_SHARE, least_s)
-            return min(LONGEST_DEADLINE_S, wanted_s) + wire_ns / 1e9
+            wanted_s = max(shortest_s, seconds * _DEADLINE_SHARE)
+            return min(_LONGEST_DEADLINE_S, wanted_s) + wire_ns / 1e9
 
         loading = None
         if self._request.loads:

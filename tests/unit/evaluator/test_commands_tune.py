@@ -23,7 +23,7 @@ def configured_by_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     tuning.write(path, tuning.text_of([Choice("spin_ns", "9000", "because")], "between a,b"))
     monkeypatch.setattr(tuning, "measuring", lambda *_: nullcontext())
     monkeypatch.setattr(tuning, "check_file", lambda _: None)
-    monkeypatch.setattr(tuning, "tune", lambda _: iter([Choice("spin_ns", "4000", "measured")]))
+    monkeypatch.setattr(tuning, "tune", lambda *_: iter([Choice("spin_ns", "4000", "measured")]))
     return path
 
 
@@ -106,18 +106,18 @@ def test_tune__hosts_write_where_endpoints_look(configured: Path) -> None:
 def test_tune__says_what_was_left_out__of_a_file_that_is_right(
     configured: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tuned(_: object) -> Iterator[Choice]:
+    def tuned(*_: object) -> Iterator[Choice]:
         yield from (found, out) if found else (out,)
 
     found: Choice | None = Choice("spin_ns", "4000", "measured")
-    out = Choice("bulk_by_packet", "", "there was no time", left_out=True)
+    out = Choice("eager_bytes", "", "there was no time", left_out=True)
     monkeypatch.setattr(tuning, "tune", tuned)
     failed = run("--hosts", "c,d")
     assert isinstance(failed, BeowireError)
-    assert (str(failed), failed.exit_code) == ("left out: bulk_by_packet: there was no time", 1)
+    assert (str(failed), failed.exit_code) == ("left out: eager_bytes: there was no time", 1)
     written = configured.read_text(encoding="utf-8")
     assert "\nspin_ns = 4000\n" in written
-    assert "\n# bulk_by_packet: left out\n" in written
+    assert "\n# eager_bytes: left out\n" in written
     # Where there was time for nothing, what is there stays.
     found = None
     failed = run("--hosts", "c,d")
@@ -131,12 +131,12 @@ def test_tune__says_what_was_left_out__of_several_only_where_the_reasons_are(
 ) -> None:
     choices = [
         Choice("spin_ns", "4000", "measured"),
-        Choice("bulk_by_packet", "", "there was no time", left_out=True),
+        Choice("eager_bytes", "", "there was no time", left_out=True),
         Choice("read_bytes", "", "a driver failed", left_out=True),
     ]
-    monkeypatch.setattr(tuning, "tune", lambda _: iter(choices))
+    monkeypatch.setattr(tuning, "tune", lambda *_: iter(choices))
     assert str(run("--hosts", "c,d")) == (
-        "left out: bulk_by_packet, read_bytes: the reasons are above and in the file"
+        "left out: eager_bytes, read_bytes: the reasons are above and in the file"
     )
     written = configured.read_text(encoding="utf-8")
     assert "# there was no time\n" in written and "# a driver failed\n" in written

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from beowire.compare.run import Request, run
-from beowire.conduct import How
 from beowire.conduct.others import Busy
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -252,21 +251,3 @@ def test_how__rounds_outlast_the_burst_of_a_shaper(tmp_path: Path) -> None:
     run(launcher, _request(tmp_path, sizes=[8], seconds=8.0), Interrupts())
     (result,) = read_record(tmp_path / "record.jsonl").results
     assert result.elapsed_ns / result.rounds > 40e6
-
-
-@pytest.mark.parametrize(("asked_s", "given_s"), [(0.0, 2.0), (7.0, 7.0), (99.0, 10.0)])
-def test_run__no_round_is_cut_short_before_what_was_asked(
-    launcher: FakeLauncher,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    asked_s: float,
-    given_s: float,
-) -> None:
-    deadlines: list[float] = []
-
-    def measure(_self: object, _plan: object, _drivers: object, _launch: int, how: How) -> None:
-        deadlines.append(how.deadline_s)
-
-    monkeypatch.setattr("beowire.compare.run.Measurement.run", measure)
-    run(launcher, _request(tmp_path, least_deadline_s=asked_s), Interrupts())
-    assert deadlines == [given_s]
