@@ -81,7 +81,8 @@ TYPED = (
         "./beowire setup --hosts root@n0,root@n1,root@n2 --group mpi --apply",
         "root",
         says="(?s)n2: done.*"
-        + ".*".join(f"(ok|slower) +{way}: half a round trip of " for way in WAYS),
+        + ".*".join(f"(ok|slower) +{way}: half a round trip of " for way in WAYS)
+        + ".*beowire tune --hosts root@n0,root@n1",
     ),
     Typed(
         "./beowire setup --hosts n0,n1,n2 --sudo --group mpi",

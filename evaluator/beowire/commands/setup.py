@@ -106,6 +106,8 @@ def setup(
         if group:
             print(f"members of {group} (who log in again first) start programs by beowire-frames:")
             print(f"    mpirun -n 4 --hostfile hosts {prefix}/{FRAMES} ./program")
+        pair = ",".join(where.names[:2]) if len(where.names) > 1 else "A,B"
+        print(f"to measure at which sizes to change lanes here (10 s): beowire tune --hosts {pair}")
     if bad:
         raise typer.Exit(1)
 

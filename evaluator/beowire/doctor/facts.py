@@ -66,6 +66,11 @@ _COMMANDS = {
         " done"
     ),
     "slurm": "srun --version",
+    # The first line of the configuration that endpoints of this user read, after its name.
+    "configuration": (
+        'for f in "${XDG_CONFIG_HOME:-$HOME/.config}" /etc; do f=$f/beowire/beowire.conf;'
+        ' [ -f "$f" ] && echo "$f: $(head -n 1 "$f")" && break; done'
+    ),
     # What the kernel has counted since the host was started, by protocol.
     "checksums": "grep -E '^(Udp|Tcp):' /proc/net/snmp; grep Udp6In /proc/net/snmp6",
     # Who answers for which address of the network, `ADDRESS%DEVICE MAC`, within two seconds: nobody

@@ -333,6 +333,20 @@ def moves(facts: Facts) -> Finding:
     return ok("moving addresses", f"{len(holders)} addresses of other hosts stayed the same")
 
 
+def thresholds(facts: Facts) -> Finding:
+    """Was it measured here at which sizes to change lanes?"""
+    lines = facts.lines("configuration")
+    if lines:
+        return ok("thresholds", lines[0].partition(" What each means")[0])
+    return Finding(
+        "thresholds",
+        State.NOTE,
+        "not measured: there is no configuration",
+        "the default sizes at which Beowire changes lanes were found on another processor",
+        "beowire tune --hosts A,B   # takes 10 s; then copy the file to each host",
+    )
+
+
 CHECKS: Sequence[Callable[[Facts], Finding]] = (
     frames,
     firewall,
@@ -348,4 +362,5 @@ CHECKS: Sequence[Callable[[Facts], Finding]] = (
     mpis,
     locked_memory,
     pages,
+    thresholds,
 )

@@ -4,6 +4,7 @@
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,6 +64,10 @@ SECTIONS = {
         "Udp6InCsumErrors                \t0",
     ],
     "locked_kib": ["unlimited"],
+    "configuration": [
+        "/etc/beowire/beowire.conf: # Written by beowire tune. Measured between n1,n2. What each"
+        " means: docs/CONFIGURATION.md."
+    ],
     "neighbours": ["192.168.7.12 02:be:00:00:00:02"],
 }
 
@@ -245,6 +250,24 @@ def test_locked_memory_and_pages() -> None:
     judged(
         host_checks.pages, host({"transparent_huge_pages": "never"}), State.NOTE, "never", "madvise"
     )
+
+
+def test_thresholds__measured_where_somebody_has() -> None:
+    judged(host_checks.thresholds, host(configuration=[]), State.NOTE, "beowire tune --hosts A,B")
+    assert host_checks.thresholds(host()).text == (
+        "/etc/beowire/beowire.conf: # Written by beowire tune. Measured between n1,n2."
+    )
+
+
+def test_script__which_configuration_endpoints_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = tmp_path / "beowire" / "beowire.conf"
+    path.parent.mkdir()
+    path.write_text("spin_ns = 9000\nread_bytes = 0\n", encoding="utf-8")
+    found = facts.ask_here(facts.script("", ["configuration"]))
+    assert found["configuration"] == [f"{path}: spin_ns = 9000"]
 
 
 def test_link__that_is_slow_or_not_there() -> None:
