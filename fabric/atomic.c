@@ -4,8 +4,8 @@
 
 #include "complete.h"
 #include "endpoint.h"
-#include "remote/atomic.h"
 #include "remote.h"
+#include "remote/atomic.h"
 
 #include <stdlib.h>
 #include <string.h>
