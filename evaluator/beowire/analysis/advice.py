@@ -21,7 +21,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from beowire.analysis.curves import BASELINE, FLOOR, Cell, Curve, all_sizes, overlap, quantity_of
+from beowire.analysis.curves import (
+    BASELINE,
+    FLOOR,
+    SUBJECT,
+    Cell,
+    Curve,
+    all_sizes,
+    overlap,
+    quantity_of,
+)
 from beowire.plan.load import described
 from beowire.plan.patterns import Pattern
 from beowire.record.lines import DriverInfo
@@ -123,8 +132,8 @@ def verdicts(
     found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]
 ) -> list[tuple[str, str, str, str]]:
     """For each range: its sizes, what to use there, why, and the CPU times of this, of the next
-    driver and of TCP. What to use is empty where it is not known. None at all where there is no
-    choice."""
+    driver, of TCP and of Beowire. What to use is empty where it is not known. None at all where
+    there is no choice."""
     contenders = [curve for curve in found if curve.driver in able(drivers)]
     if len(contenders) < 2:
         return []
@@ -264,7 +273,7 @@ def _cost(one: Range, pattern: Pattern) -> tuple[str, str]:
     second = next(iter([*one.names[1:], *one.close, following]))
     spent = [
         f"{driver} {time_text(median(costs))}"
-        for driver in dict.fromkeys((name, second, BASELINE))
+        for driver in dict.fromkeys((name, second, BASELINE, SUBJECT))
         if (costs := [_cpu_ns(cells[driver]) for cells in one.cells if driver in cells])
     ]
     return f"{ahead}{absolute}", ", ".join(spent)

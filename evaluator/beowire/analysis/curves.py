@@ -24,7 +24,9 @@ from beowire.visible import visible
 WIDE = 0.05
 
 
-#: Drivers to compare with: TCP as applications use it, and the lower bound.
+#: The driver that a comparison is about, and those to compare with: TCP as applications use it, and
+#: the lower bound.
+SUBJECT = "beowire"
 BASELINE = "tcp-spin"
 FLOOR = "packet"
 

@@ -13,12 +13,10 @@ from enum import Enum, auto
 from itertools import groupby
 
 from beowire.analysis import advice, marks, verdict
-from beowire.analysis.curves import BASELINE, Curve, ratio
+from beowire.analysis.curves import BASELINE, SUBJECT, Curve, ratio
 from beowire.plan.patterns import Pattern
 from beowire.record.reader import Record
 from beowire.units import significant, size_text
-
-SUBJECT = "beowire"
 
 #: Ranges of sizes that one sentence can hold.
 _MOST_RANGES = 3

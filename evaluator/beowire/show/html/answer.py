@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from beowire.analysis import advice, headline, layers, verdict
-from beowire.analysis.curves import BASELINE, Curve
+from beowire.analysis.curves import BASELINE, SUBJECT, Curve
 from beowire.plan.patterns import PATTERNS, Pattern
 from beowire.record.reader import Record
 from beowire.show.drawing import Nothing
@@ -64,7 +64,7 @@ def section(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]
         if len(compared) > 1 and BASELINE in [curve.driver for curve in compared]:
             views.append(("Speed relative to TCP", charts.relative(compared)))
             by_name = {curve.driver: curve for curve in compared}
-            if subject := by_name.get(headline.SUBJECT):
+            if subject := by_name.get(SUBJECT):
                 where = headline.open_text(headline.compared(subject, by_name[BASELINE], pattern))
     shown = drawn(found)
     for label, wanted, make in (

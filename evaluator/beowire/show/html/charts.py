@@ -13,6 +13,7 @@ from html import escape
 from beowire.analysis import headline, wire
 from beowire.analysis.curves import (
     BASELINE,
+    SUBJECT,
     Cell,
     Curve,
     all_sizes,
@@ -38,7 +39,7 @@ from beowire.units import (
 )
 
 #: Points of a line: more would hide one another, and make the page larger.
-_MOST_SIZES = 34
+_MOST_SIZES = 48
 
 #: Of a chart of one size: as many can be chosen.
 _CHOICES = 4
@@ -110,7 +111,7 @@ def relative(found: Sequence[Curve]) -> str:
         return _summary(value, known)
 
     title = f"Speed relative to {BASELINE}"
-    return _over_sizes(title, found, speed, _RELATIVE, of=headline.SUBJECT)
+    return _over_sizes(title, found, speed, _RELATIVE, of=SUBJECT)
 
 
 def times(found: Sequence[Curve], records: Sequence[Record]) -> str:
