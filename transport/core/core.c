@@ -102,7 +102,7 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
         }
         if (type == FRAME_CONNECT) {
             core_ask_by(core, peer, i);
-        } else if (refused) { /* asks for no answer, which would look like a change of lanes */
+        } else if (refused) { /* a new number would ask the peer to use this lane */
             control_repeat_probe_by(core, peer, i);
         } else {
             control_send_probe_by(core, peer, i);

@@ -39,7 +39,7 @@ from beowire.units import (
 )
 
 #: Points of a line: more would hide one another, and make the page larger.
-_MOST_SIZES = 48
+_MOST_SIZES = 40
 
 #: Of a chart of one size: as many can be chosen.
 _CHOICES = 4
