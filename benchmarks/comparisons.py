@@ -124,7 +124,7 @@ COMPARISONS = {
     "latency": Compared(
         "8 B half round trip, direct and through a switch, against bare frames",
         60.0,
-        {"packet": Against(at_most=1.25), **{name: Against() for name in TCP}},
+        {"packet": Against(at_most=1.2), **{name: Against() for name in TCP}},
         sizes=(8,),
         at="{size} half round trip, {part}",
         detail="{part}: ",
