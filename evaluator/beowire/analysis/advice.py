@@ -268,7 +268,13 @@ def _cost(one: Range, pattern: Pattern) -> tuple[str, str]:
     following, factors = _following(one, pattern)
     ahead = ""
     if factors:
-        low, high = (significant(end(factors), 2) for end in (min, max))
+        # The most is of a size at which they differ significantly, if there is one.
+        sure = [
+            factor
+            for factor, at in zip(factors, (at for at in one.cells if name in at), strict=True)
+            if not overlap(quantity_of(at[name], pattern), quantity_of(at[following], pattern))
+        ]
+        low, high = significant(min(factors), 2), significant(max(sure or factors), 2)
         ahead = f"{_span(low, high)} times as fast as {following}; "
     second = next(iter([*one.names[1:], *one.close, following]))
     spent = [

@@ -138,16 +138,17 @@ def sentence(subject: str, base: str, sizes: Sequence[At]) -> str:
 
 
 def _ranges(sizes: Sequence[At]) -> list[list[At]]:
-    outcomes = [one.outcome for one in sizes]
-    for index in range(1, len(outcomes) - 1):
-        before, after = outcomes[index - 1], outcomes[index + 1]
-        if outcomes[index] is Outcome.ALIKE and before is after:
-            outcomes[index] = before
-    paired = zip(sizes, outcomes, strict=True)
-    return [
-        [At(one.size, outcome, one.speed) for one, outcome in run]
-        for _, run in groupby(paired, key=lambda pair: pair[1])
-    ]
+    """Neighbouring sizes of one outcome. A size without a significant difference does not end a
+    range, and its speed, which may be chance, counts for no more than those beside it."""
+    found = list(sizes)
+    for index in range(1, len(found) - 1):
+        before, one, after = found[index - 1 : index + 2]
+        if one.outcome is Outcome.ALIKE and before.outcome is after.outcome:
+            low, high = sorted((before.speed, after.speed))
+            better = before.outcome is Outcome.FASTER
+            speed = min(one.speed, high) if better else max(one.speed, low)
+            found[index] = At(one.size, before.outcome, speed)
+    return [list(run) for _, run in groupby(found, key=lambda one: one.outcome)]
 
 
 def _place(one: Sequence[At], index: int, count: int) -> str:

@@ -52,6 +52,15 @@ def said(found: Record) -> str:
             [(8, FASTER, 2.0), (16, ALIKE, 1.1), (32, FASTER, 2.0)],
             "From 8 B to 32 B Beowire is 1.1 to 2.0 times as fast as TCP (tcp-spin)",
         ),
+        # Nor does its speed count for more than theirs: it may be chance.
+        (
+            [(8, FASTER, 2.0), (16, ALIKE, 2.9), (32, FASTER, 1.5)],
+            "From 8 B to 32 B Beowire is 1.5 to 2.0 times as fast as TCP (tcp-spin)",
+        ),
+        (
+            [(8, SLOWER, 0.5), (16, ALIKE, 0.1), (32, SLOWER, 0.8)],
+            "From 8 B to 32 B TCP (tcp-spin) is 1.2 to 2.0 times as fast as Beowire",
+        ),
         (
             [(8, FASTER, 2.0), (16, ALIKE, 1.0), (32, ALIKE, 1.0), (64, SLOWER, 0.5)],
             "At 8 B Beowire is 2.0 times as fast as TCP (tcp-spin);"
