@@ -14,7 +14,7 @@
  *
  * frame_samples tso_frames: frames and messages that network cards cut, joined and then cut apart.
  *
- * frame_samples document: no capture, but the examples of docs/PROTOCOL.md, as text.
+ * frame_samples document: no capture, but docs/protocol-examples.txt, as text.
  */
 #include "frame_samples.h"
 

@@ -68,7 +68,7 @@ int write_tso_frames(void);
 /** Such as a receiver drops. */
 int write_tso_bad(void);
 
-/** frame_samples_document.c: prints the examples of docs/PROTOCOL.md, blocks of lines with an empty
+/** frame_samples_document.c: prints docs/protocol-examples.txt, blocks of lines with an empty
  *  line behind each. Returns the program's exit status. */
 int write_document(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The examples of docs/PROTOCOL.md. Two endpoints: 815 asks 4711 for a connection, and sends. */
+/* docs/protocol-examples.txt: endpoint 815 asks 4711 for a connection, and sends. */
 #include "frame_samples.h"
 
 #include "frame/checksum.h"
