@@ -218,7 +218,11 @@ void core_bulk(struct core *core, uint64_t now_ns)
         control_send_pull(core, core->peers[ask.peer->index], &ask);
         moves = true;
     }
-    message_take_pulled(&core->messages); /* some were read from the sender's memory */
+    const struct message_peer *read = NULL; /* from its memory, and it gets no frame that asks */
+    while ((read = message_take_pulled(&core->messages)) != NULL) {
+        core_touch(core, core->peers[read->index]);
+        core_note_deadline(core, now_ns);
+    }
     moves |= serve(core);
     core->bulk_is_stuck = !moves && core_has_bulk(core);
     core_note_deadline(core, core_has_bulk(core) ? now_ns : pull_deadline(&core->messages));
@@ -235,7 +239,7 @@ int core_receive_bulk(struct core *core, struct core_peer *peer, const struct fr
         return status == -ENOENT ? 0 : status;
     }
     enum pull_verdict verdict = pull_data(layer, &peer->message, frame, (uint8_t)by, now_ns);
-    message_take_pulled(layer);
+    (void)message_take_pulled(layer); /* of this peer, which is touched */
     switch (verdict) {
     case PULL_PLACED:
         break;

@@ -148,11 +148,15 @@ void inbound_pulled(struct message_layer *layer, struct inbound *inbound)
     list_append(&inbound->peer->dones, &inbound->done);
 }
 
-void message_take_pulled(struct message_layer *layer)
+struct message_peer *message_take_pulled(struct message_layer *layer)
 {
-    while (!list_is_empty(&layer->pulled)) {
-        inbound_pulled(layer, LIST_ENTRY(layer->pulled.next, struct inbound, waiting));
+    if (list_is_empty(&layer->pulled)) {
+        return NULL;
     }
+    struct inbound *inbound = LIST_ENTRY(layer->pulled.next, struct inbound, waiting);
+
+    inbound_pulled(layer, inbound);
+    return inbound->peer;
 }
 
 struct message_peer *message_read_ended(struct message_layer *layer, void *read, int status,

@@ -428,8 +428,9 @@ static inline bool message_reads(const struct message_layer *layer)
 struct message_peer *message_read_ended(struct message_layer *layer, void *read, int status,
                                         uint64_t now_ns);
 
-/** Takes the messages that pulls have brought: after pull_ask() and pull_data(). */
-void message_take_pulled(struct message_layer *layer);
+/** Takes a message that a pull has brought, until there is none: after pull_ask() and pull_data().
+ *  @return its peer, which must be serviced; NULL: there was none. */
+struct message_peer *message_take_pulled(struct message_layer *layer);
 
 /** Takes the oldest completion. @return false: there is none. */
 bool message_complete(struct message_layer *layer, struct beowire_completion *completion);

@@ -360,6 +360,37 @@ STRANGER_TEST(core_expect__tells_the_lane_while_something_comes)
     free(buffer);
 }
 
+/** No frame comes of a message that is read. */
+TEST(core_bulk__a_message_that_was_read_ends_at_once)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    struct beowire_completion done;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint8_t *buffer = calloc(1, LONG_BYTES);
+
+    wire.sharing = 1;
+    cluster_open(&cluster, &wire);
+    cluster_start(&cluster, 0);
+    cluster_start(&cluster, 1);
+    struct message_layer *receiver = &cluster.nodes[1].core.messages;
+    assert_int_equal(
+        cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, LONG_BYTES, NULL), 0);
+    cluster_run(&cluster, cluster_now(&cluster) + 10000000);
+    cluster_pause(&cluster, 0, UINT64_MAX);
+    assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, LONG_BYTES, NULL), 0);
+    while (!list_is_empty(&receiver->pulls)) {
+        (void)cluster_step(&cluster, UINT64_MAX);
+    }
+    (void)cluster_step(&cluster, cluster_now(&cluster));
+    assert_true(message_complete(receiver, &done));
+    assert_int_equal(done.status, 0);
+    assert_memory_equal(buffer, data, LONG_BYTES);
+    cluster_close(&cluster);
+    free(data);
+    free(buffer);
+}
+
 /* ---- data out ------------------------------------------------------------------------------ */
 
 /** The core sends a long message. @return its name, once ANNOUNCE has come; DATA may have. */
