@@ -314,7 +314,11 @@ static void take_sack(struct flow *flow, const struct frame *frame, uint64_t now
     if (sequence_before(flow->reported, upto)) {
         flow->reported = upto;
     }
-    if (flow->probes > 0 && from_le32(frame->sack->probe) == (uint32_t)flow->probes) {
+    /* Only a PROBE can have told of a frame that is missing itself. */
+    bool repeat_arrived = flow->probed_news && upto == flow->probed_highest &&
+                          !window_set_has(&flow->delivered, upto - 1);
+    if (repeat_arrived ||
+        (flow->probes > 0 && from_le32(frame->sack->probe) == (uint32_t)flow->probes)) {
         loss_probe_arrived(flow, now_ns);
     }
 }
@@ -443,6 +447,8 @@ void flow_timeout(struct flow *flow, uint64_t now_ns)
     flow->probes++;
     flow->unanswered = flow->unanswered < UINT8_MAX ? (uint8_t)(flow->unanswered + 1) : UINT8_MAX;
     flow->probed_ns = now_ns;
+    flow->probed_news = flow->backoff == 0 && flow->highest != flow->probed_highest &&
+                        flow_probe_way(flow) == FLOW_WAY_USUAL;
     flow->probed_highest = flow->highest;
     flow->probed_ways = flow->backoff == 0 ? (uint8_t)(1u << flow_probe_way(flow)) : UINT8_MAX;
     if (flow->waiting_since_ns == 0) {

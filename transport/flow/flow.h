@@ -86,7 +86,9 @@ struct flow {
     uint64_t stuck_since_ns;   /**< when the frame `first` was first retransmitted; 0: it was not */
     uint64_t probed_ns;        /**< when the latest PROBE left, */
     uint32_t probed_highest;   /**< and what `highest` was, */
-    uint8_t probed_ways;       /**< and the ways for which its answer is evidence (bits) */
+    uint8_t probed_ways;       /**< and the ways for which its answer is evidence (bits); */
+    bool probed_news;          /**< no earlier PROBE told of the frame before probed_highest, */
+                               /**< and repeats of this one do not overtake frames */
     uint64_t went_back_ns;     /**< go-back-N: when we last went back, to ... */
     uint32_t went_back_to;
     uint32_t gap_sequence;        /**< go-back-N, receiving: `expected` at the last report */
@@ -228,6 +230,7 @@ static inline void flow_asked(struct flow *flow, uint64_t now_ns)
     flow->probed_ns = now_ns;
     flow->probed_highest = flow->highest;
     flow->probed_ways = 1u << FLOW_WAY_USUAL;
+    flow->probed_news = false;
 }
 
 /** The way of the next PROBE. The first one after progress follows the frames that it asks about,

@@ -92,6 +92,14 @@ FIXTURE_TEST(loss_detect__what_was_sent_again_is_evidence_too)
     assert_true(window_set_has(&fixture->flow.lost, 2));
 }
 
+/** The frames of these sequences left on the other way. */
+static void take_other_way(struct fixture *fixture, uint32_t first, uint32_t last)
+{
+    for (uint32_t sequence = first; sequence <= last; sequence++) {
+        flow_ring_at(&fixture->flow, sequence)->way = FLOW_WAY_OTHER;
+    }
+}
+
 FIXTURE_TEST(loss_probe_arrived__is_evidence_for_all_before_it)
 {
     uint64_t now_ns = begin(fixture);
@@ -99,7 +107,33 @@ FIXTURE_TEST(loss_probe_arrived__is_evidence_for_all_before_it)
     push_and_send(fixture, 3, now_ns);
     uint64_t probed_ns = flow_deadline(&fixture->flow);
     probe(fixture, probed_ns);
-    assert_true(hear_sack(fixture, 1, NONE, 4, 0, probed_ns + RTT_NS)); /* not an answer to it */
+    assert_true(hear_sack(fixture, 1, NONE, 3, 0, probed_ns + RTT_NS)); /* not an answer to it */
+    assert_int_equal(lost(fixture), 0);
+    assert_true(hear_sack(fixture, 1, NONE, 4, 1, probed_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 3);
+}
+
+/** It is lost as well, but not the question for refusals, which has an earlier number. */
+FIXTURE_TEST(loss_probe_arrived__so_is_a_repeat)
+{
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 3, now_ns);
+    uint64_t probed_ns = flow_deadline(&fixture->flow);
+    probe(fixture, probed_ns);
+    assert_true(hear_sack(fixture, 1, 2, 2, 4, 0, probed_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 2);
+}
+
+FIXTURE_TEST(loss_probe_arrived__not_a_repeat_that_overtakes)
+{
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 3, now_ns);
+    take_other_way(fixture, 1, 3);
+    uint64_t probed_ns = flow_deadline(&fixture->flow);
+    probe(fixture, probed_ns);
+    assert_true(hear_sack(fixture, 1, NONE, 4, 0, probed_ns + RTT_NS));
     assert_int_equal(lost(fixture), 0);
     assert_true(hear_sack(fixture, 1, NONE, 4, 1, probed_ns + RTT_NS));
     assert_int_equal(lost(fixture), 3);
@@ -116,14 +150,6 @@ FIXTURE_TEST(loss_probe_arrived__not_for_what_followed_it)
     assert_true(hear_sack(fixture, 1, NONE, 4, 1, probed_ns + RTT_NS));
     assert_int_equal(lost(fixture), 1);
     assert_true(window_set_has(&fixture->flow.lost, 1));
-}
-
-/** The frames of these sequences left on the other way. */
-static void take_other_way(struct fixture *fixture, uint32_t first, uint32_t last)
-{
-    for (uint32_t sequence = first; sequence <= last; sequence++) {
-        flow_ring_at(&fixture->flow, sequence)->way = FLOW_WAY_OTHER;
-    }
 }
 
 FIXTURE_TEST(loss_detect__what_overtook_on_another_way_proves_nothing)
