@@ -370,7 +370,6 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
     message_take_released(&core->messages, &peer->message);
     trace_here(core->routes.trace, TRACE_ACKNOWLEDGED, frame->type);
     peer->confirmed = true;
-    peer->route.paths.heard |= (uint16_t)(1u << from->by);
     if (core_is_doubted(peer)) {
         core_trust(core, peer, now_ns);
     }
@@ -454,6 +453,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
     } else if (peer->connection.state == CONNECTION_OPEN ||
                peer->connection.state == CONNECTION_ANSWERED) {
         peer->heard_ns = now_ns;
+        peer->route.paths.heard |= (uint16_t)(1u << from->by);
         core_allow(peer, from->bytes);
         if (connection_heard(&peer->connection)) {
             hear_peer(core, peer);

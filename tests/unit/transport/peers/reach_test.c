@@ -167,6 +167,25 @@ STRANGER_TEST(core_receive__response_proves_one_way)
     assert_int_equal(peer->route.paths.proven, 1);
 }
 
+/** What proves the first way has come over a lane as well. */
+STRANGER_TEST(core_receive__a_lane_is_heard_before_any_is_proven)
+{
+    struct frame_connect connect = connect_body(stranger);
+
+    say_connect(stranger, &connect);
+    round_trip(stranger);
+    stranger->core_key = from_le32(hear_type(stranger, FRAME_ACCEPT)->connect->key);
+    struct core_peer *peer = stranger->core->peers[0];
+    peer->answered_by = 3; /* and over another lane, so neither is proven */
+    peer->route.paths.heard = 0;
+    const struct frame_challenge body = {
+        .number = to_le64(proof_challenge(stranger->core->proof_key, peer->connection.own_key, 0))};
+    say(stranger, &(struct says){.fields.type = FRAME_RESPONSE, .body = &body});
+    round_trip(stranger);
+    assert_true(peer->message.ready);
+    assert_int_equal(peer->route.paths.heard, 1);
+}
+
 /** A peer that has asked, and names places of others: no more goes there than three times what
  * came. */
 STRANGER_TEST(control_send_challenge__no_more_than_thrice_what_came)
