@@ -193,8 +193,8 @@ void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_b
         flow_stamp(flow, head_of(&frame), leave_flag(core, peer));
     }
     send_frame(core, peer, &frame, type);
-    if (also_by != PATH_NONE) {
-        send_frame_by(core, peer, also_by, &frame, type);
+    for (; also_by != 0; also_by &= also_by - 1) {
+        send_frame_by(core, peer, (unsigned)__builtin_ctz(also_by), &frame, type);
     }
 }
 

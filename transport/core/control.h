@@ -27,15 +27,15 @@ void control_send_challenge(struct core *core, struct core_peer *peer, unsigned 
 /** Answers a CHALLENGE with this number. */
 void control_send_response(struct core *core, struct core_peer *peer, unsigned by, uint64_t number);
 
-/** ACK, or SACK while there is a gap; also over the lane `also_by`, unless that is PATH_NONE. */
+/** ACK, or SACK while there is a gap; also over the lanes `also_by` (bits). */
 void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_by, uint64_t now_ns);
 
 /** PROBE; call flow_timeout() afterwards. */
 void control_send_probe(struct core *core, struct core_peer *peer);
 /** The same over the lane with index `by`. */
 void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by);
-/** PROBE with the number of the one before, over the lane with index `by`: the peer's answer does
- *  not depend on this lane, but if its process has ended its kernel refuses the frame. */
+/** PROBE with the number of the one before, over the lane with index `by`: asks for no answer over
+ *  that, nor says that another lane fails. But if the process has ended its kernel refuses it. */
 void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned by);
 /** CLOSE; `asks`: the peer is to answer with CLOSE. */
 void control_send_close(struct core *core, struct core_peer *peer, bool asks);

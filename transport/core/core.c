@@ -84,10 +84,10 @@ void core_reserve_credit(struct core *core, struct core_peer *peer)
     }
 }
 
-/** Sends PROBE or CONNECT over the other lanes, too: all, or (`refused`) those whose kernel reports
- *  that a process has ended. */
-static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_type type,
-                          bool refused)
+/** Sends PROBE or CONNECT over the other lanes than `by` and the usual one, too: all, or
+ * (`refused`) those whose kernel reports that a process has ended. */
+static void ask_elsewhere(struct core *core, struct core_peer *peer, unsigned by,
+                          enum frame_type type, bool refused)
 {
     const struct path_lanes *lanes = &core->options.lanes;
     bool suspected = core_is_suspected(peer); /* then suspicion.c asks, at longer intervals */
@@ -95,7 +95,7 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
     for (unsigned i = 0; i < lanes->count; i++) {
         bool usable = type == FRAME_CONNECT ? paths_may_ask(&peer->route.paths, lanes, i)
                                             : paths_is_usable(&peer->route.paths, lanes, i);
-        if (i == peer->route.paths.fast || !paths_is_for_all(lanes, i) || !usable ||
+        if (i == peer->route.paths.fast || i == by || !paths_is_for_all(lanes, i) || !usable ||
             (refused && lanes->lanes[i]->operations->lost == NULL) ||
             (suspected && lanes->lanes[i]->operations->lost != NULL)) {
             continue;
@@ -110,14 +110,31 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
     }
 }
 
-/** A request is also answered over the lane on which it arrived, because its sender may not receive
- *  what we send over another. @return that lane if it is not our usual one, or PATH_NONE. */
+/** Asks whether frames have arrived. */
+static void probe(struct core *core, struct core_peer *peer)
+{
+    const struct flow *flow = &peer->message.flow;
+    uint8_t behind = convoy_lane_of(&peer->route.convoy, flow_probe_way(flow));
+
+    if (behind == PATH_NONE) {
+        control_send_probe(core, peer);
+    } else {
+        control_send_probe_by(core, peer, behind);
+        if (paths_is_for_all(&core->options.lanes, behind)) { /* the usual lane does not fail */
+            control_repeat_probe_by(core, peer, peer->route.paths.fast);
+        }
+    }
+    ask_elsewhere(core, peer, behind, FRAME_PROBE, flow->unanswered < PATH_PATIENCE_PROBES);
+}
+
+/** A request is also answered over the lanes on which it arrived, because its sender may not
+ * receive what we send over another. @return those (bits) but the usual one. */
 static unsigned take_asked_by(struct core_peer *peer)
 {
-    unsigned by = peer->asked_by;
+    unsigned by = peer->asked_by & ~(1u << peer->route.paths.fast);
 
-    peer->asked_by = PATH_NONE;
-    return by != peer->route.paths.fast ? by : PATH_NONE;
+    peer->asked_by = 0;
+    return by;
 }
 
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
@@ -129,7 +146,7 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
         core_reserve_credit(core, peer);
         core_ask_by(core, peer, peer->route.paths.fast);
         if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
-            ask_elsewhere(core, peer, FRAME_CONNECT, false);
+            ask_elsewhere(core, peer, PATH_NONE, FRAME_CONNECT, false);
         }
         core_expect_refusal(core, now_ns);
     }
@@ -208,13 +225,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
             flow->first != flow->highest) {
             core_try_another_path(core, peer, now_ns);
         }
-        uint8_t behind = convoy_lane_of(&peer->route.convoy, flow_probe_way(flow));
-        if (behind != PATH_NONE) {
-            control_send_probe_by(core, peer, behind);
-        } else {
-            control_send_probe(core, peer);
-        }
-        ask_elsewhere(core, peer, FRAME_PROBE, flow->unanswered < PATH_PATIENCE_PROBES);
+        probe(core, peer);
         core_expect_refusal(core, now_ns);
         flow_timeout(flow, now_ns);
     }
@@ -385,7 +396,7 @@ void core_acknowledge(struct core *core, uint64_t now_ns)
         struct core_peer *peer = core->peers[i];
         struct flow *flow = &peer->message.flow;
         if (peer->message.ready && (flow->unacknowledged > 0 || flow->acknowledge_now)) {
-            control_send_ack(core, peer, PATH_NONE, now_ns);
+            control_send_ack(core, peer, 0, now_ns);
         }
     }
 }

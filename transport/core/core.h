@@ -61,9 +61,10 @@ struct core_peer {
     bool credit_reserved;
     bool
         begins_anew; /**< it asked over shared memory, which is no longer used: it will ask again */
-    bool followed : 1; /**< its path is that of the peer's question, and not yet tried */
-    bool gone : 1;     /**< failed, and counted as such */
-    uint64_t heard_ns; /**< when its last frame of the open connection came */
+    bool followed : 1;           /**< its path is that of the peer's question, and not yet tried */
+    bool gone : 1;               /**< failed, and counted as such */
+    uint8_t asked_elsewhere : 6; /**< PROBEs over another lane since the last frame over ours */
+    uint64_t heard_ns;           /**< when its last frame of the open connection came */
     struct route route;
 
     struct connection connection;
@@ -77,10 +78,9 @@ struct core_peer {
     uint32_t frame_bytes;  /**< ... and other frame to the peer; `message` has those in use */
     uint16_t limit;        /**< the first credit that it has given us */
     uint16_t answered_by;  /**< bit i: ACCEPT has gone over lane i */
+    uint16_t asked_by;     /**< bit i: a PROBE that came over lane i is to be answered */
     uint8_t challenges;    /**< how often unproven paths were tried */
-    uint8_t asked_by;      /**< the lane of a PROBE to be answered, or PATH_NONE */
-    uint8_t asked_elsewhere; /**< PROBEs over another lane since the last frame over ours */
-    uint8_t accepts_sent;    /**< ACCEPTs sent to it, or omitted; 255: or more */
+    uint8_t accepts_sent;  /**< ACCEPTs sent to it, or omitted; 255: or more */
     uint64_t incarnation;
     struct beowire_address address;
 };

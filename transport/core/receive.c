@@ -265,7 +265,7 @@ static void answer_close(struct core *core, struct core_peer *peer, const struct
     }
 }
 
-/** Is this the first PROBE over this lane? Its sender may receive nothing over another. */
+/** Is this the first PROBE with its number? */
 static bool asks_here(const struct core_peer *peer, const struct frame *frame)
 {
     return frame->type == FRAME_PROBE &&
@@ -357,6 +357,25 @@ static void notice_leaving(struct core *core, struct core_peer *peer, const stru
     }
 }
 
+/** Notes over which lanes the latest PROBE has come: its sender may receive nothing over others. */
+static void receive_probe(struct core *core, struct core_peer *peer, const struct frame *frame,
+                          unsigned by)
+{
+    uint32_t latest = peer->message.flow.probe_seen;
+    bool asks_anew = asks_here(peer, frame);
+
+    peer->asked_by = asks_anew ? 0 : peer->asked_by;
+    if ((asks_anew || from_le32(frame->probe->number) == latest) &&
+        paths_is_for_all(&core->options.lanes, by)) {
+        peer->asked_by |= (uint16_t)(1u << by);
+    }
+    flow_probed(&peer->message.flow, frame);
+    if (asks_anew) {
+        message_starving(&core->messages, &peer->message);
+    }
+    core->probed = true;
+}
+
 /** Handles a frame of an open connection. */
 static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
@@ -383,15 +402,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
             break_off(core, peer, frame, from, now_ns);
         }
     } else if (frame->type == FRAME_PROBE) {
-        bool asks_anew = asks_here(peer, frame);
-        if (asks_anew && paths_is_for_all(&core->options.lanes, from->by)) {
-            peer->asked_by = (uint8_t)from->by;
-        }
-        flow_probed(&peer->message.flow, frame);
-        if (asks_anew) {
-            message_starving(&core->messages, &peer->message);
-        }
-        core->probed = true;
+        receive_probe(core, peer, frame, from->by);
     } else if (frame->type == FRAME_CHALLENGE) {
         answer_challenge(core, peer, frame, from->by);
     } else if (frame->type == FRAME_RESPONSE) {

@@ -302,7 +302,6 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     added->message.ourselves = announced && added->incarnation == core->incarnation;
     added->route.paths = paths;
     added->message.crossing = paths.crossing;
-    added->asked_by = PATH_NONE;
     added->challenge_at_ns = UINT64_MAX;
     convoy_init(&added->route.convoy, (uint8_t)core->messages.limits.burst_frames);
     core->lane_users[paths.fast]++;

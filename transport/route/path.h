@@ -49,7 +49,7 @@ struct paths {
 };
 
 static_assert(LANES_MAX <= 16, "a bit each: for more lanes widen paths.reachable, .proven, .heard "
-                               "and core_peer.answered_by, .refused_by");
+                               "and core_peer.answered_by, .asked_by, .refused_by");
 
 /** Does the lane reach the peer's address? */
 static inline bool paths_reaches(const struct paths *paths, unsigned lane)

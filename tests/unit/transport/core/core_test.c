@@ -328,7 +328,7 @@ STRANGER_TEST(core_leave__not_before_what_was_answered)
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
     wire.refused_ppm = 0;
     sim_wire_set(stranger->cluster.wire, &wire);
-    control_send_ack(stranger->core, peer, PATH_NONE, cluster_now(&stranger->cluster));
+    control_send_ack(stranger->core, peer, 0, cluster_now(&stranger->cluster));
     round_trip(stranger);
     assert_int_equal(hear_type(stranger, FRAME_ACK)->flags, 0);
     (void)hear_type(stranger, FRAME_EAGER);

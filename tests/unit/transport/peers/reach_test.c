@@ -137,6 +137,84 @@ TEST(core_service__refusals_are_asked_for_by_old_numbers)
     cluster_close(&cluster);
 }
 
+/** Node 0 sends a message to node 1, which goes on after so many PROBEs. */
+static void exchange(struct cluster *cluster, struct core_peer *peer, uint64_t bytes,
+                     unsigned absent_probes)
+{
+    static uint8_t data[8000];
+    static uint8_t buffer[sizeof data];
+    struct beowire_completion done;
+    uint64_t until = peer->message.flow.probes + absent_probes;
+
+    assert_int_equal(cluster_receive(cluster, 1, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
+    assert_int_equal(cluster_send_confirmed(cluster, 0, peer, 1, 0, data, bytes, NULL), 0);
+    while (peer->message.flow.probes < until) {
+        cluster_pause(cluster, 1, cluster_now(cluster) + 50000);
+        (void)cluster_step(cluster, cluster_now(cluster) + 10000);
+    }
+    cluster_run(cluster, cluster_now(cluster) + SECOND);
+    assert_true(cluster_take(cluster, 0, &done));
+    assert_int_equal(done.status, 0);
+    assert_true(cluster_take(cluster, 1, &done));
+    assert_int_equal(done.status, 0);
+}
+
+/** The peer sends nothing of its own, so it does not notice that its frames get lost: it answers
+ *  over whichever lane it is asked. */
+TEST(core_service__answers_that_get_lost_come_over_another_lane)
+{
+    struct cluster cluster;
+    struct beowire_completion done;
+    struct core_peer *peer = connected(&cluster, 0);
+
+    assert_true(cluster_take(&cluster, 0, &done));
+    sim_wire_narrow(cluster.wire, 1, 0, 0, 0);
+    sim_wire_narrow(cluster.wire, 1, 0, 2, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        exchange(&cluster, peer, 1, 0);
+    }
+    assert_true(cluster.nodes[0].core.counters.path_changes > 0);
+    cluster_close(&cluster);
+}
+
+/** A process that had no core answers first over its usual lane. */
+TEST(core_service__a_pause_changes_no_lanes)
+{
+    struct cluster cluster;
+    struct beowire_completion done;
+    struct core_peer *peer = connected(&cluster, 0);
+    struct lane *lane = cluster.nodes[0].core.options.lanes.lanes[2];
+    struct lane_operations operations = *lane->operations;
+    const struct lane_operations *before = lane->operations;
+
+    operations.lost = nothing_lost;
+    lane->operations = &operations;
+    assert_true(cluster_take(&cluster, 0, &done));
+    for (unsigned absent = 0; absent < 2 * PATH_PATIENCE_PROBES; absent++) {
+        exchange(&cluster, peer, 1, absent);
+    }
+    lane->operations = before;
+    assert_int_equal(cluster.nodes[0].core.counters.path_changes, 0);
+    assert_int_equal(cluster.nodes[1].core.counters.path_changes, 0);
+    cluster_close(&cluster);
+}
+
+/** A PROBE that follows a train does not say that the usual lane fails. */
+TEST(core_service__probes_behind_trains_change_no_lanes)
+{
+    struct cluster cluster;
+    struct beowire_completion done;
+    struct core_peer *peer = connected(&cluster, 0);
+
+    assert_true(cluster_take(&cluster, 0, &done));
+    for (unsigned i = 0; i < 2 * PATH_PATIENCE_PROBES; i++) {
+        exchange(&cluster, peer, 8000, 1);
+        assert_int_equal(peer->route.convoy.used, 1);
+    }
+    assert_int_equal(cluster.nodes[1].core.counters.path_changes, 0);
+    cluster_close(&cluster);
+}
+
 /** The peer answers what was asked, as it came. */
 STRANGER_TEST(core_receive__challenge_is_answered_with_its_number)
 {
