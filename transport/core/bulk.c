@@ -81,27 +81,27 @@ int core_read_memory(void *context, const struct message_peer *peer, uint64_t ad
     return lane->operations->read_memory(lane, &paths->to[paths->fast], address, target, bytes);
 }
 
-void core_expect(struct core *core, unsigned by)
+void core_expect(struct core *core, unsigned lane_index)
 {
-    struct lane *lane = core->options.lanes.lanes[by];
+    struct lane *lane = core->options.lanes.lanes[lane_index];
     struct lane_expectation expectation = {0};
     const struct message_peer *peer = NULL;
 
     if (lane->operations->expect == NULL) {
         return;
     }
-    bool expects = core->messages.lanes[by].blocks > 0 &&
-                   pull_expect(&core->messages, (uint8_t)by, &expectation, &peer);
+    bool expects = core->messages.lanes[lane_index].blocks > 0 &&
+                   pull_expect(&core->messages, (uint8_t)lane_index, &expectation, &peer);
     if (expects) {
-        expectation.from = core->peers[peer->index]->route.paths.to[by];
+        expectation.from = core->peers[peer->index]->route.paths.to[lane_index];
         expectation.key = core->peers[peer->index]->connection.own_key;
         expectation.head_bytes += route_seal_bytes(&core->peers[peer->index]->route) +
                                   route_checksum_bytes(&core->peers[peer->index]->route, lane);
     }
-    if (expects || core->expecting[by]) {
+    if (expects || core->expecting[lane_index]) {
         lane->operations->expect(lane, &expectation);
     }
-    core->expecting[by] = expects;
+    core->expecting[lane_index] = expects;
 }
 
 /** Sends a run by one call, over a lane that cuts it. @return how many segments. */
@@ -229,7 +229,7 @@ void core_bulk(struct core *core, uint64_t now_ns)
 }
 
 int core_receive_bulk(struct core *core, struct core_peer *peer, const struct frame *frame,
-                      unsigned by, uint64_t now_ns)
+                      unsigned lane_index, uint64_t now_ns)
 {
     struct message_layer *layer = &core->messages;
 
@@ -238,7 +238,8 @@ int core_receive_bulk(struct core *core, struct core_peer *peer, const struct fr
         core->counters.dropped_data_unknown += status == -ENOENT;
         return status == -ENOENT ? 0 : status;
     }
-    enum pull_verdict verdict = pull_data(layer, &peer->message, frame, (uint8_t)by, now_ns);
+    enum pull_verdict verdict =
+        pull_data(layer, &peer->message, frame, (uint8_t)lane_index, now_ns);
     (void)message_take_pulled(layer); /* of this peer, which is touched */
     switch (verdict) {
     case PULL_PLACED:

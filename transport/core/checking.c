@@ -24,7 +24,7 @@ void core_begin_checksums(const struct core *core, struct core_peer *peer,
 static const struct core_peer *find_peer(const struct core *core, const struct arrival *from)
 {
     for (uint32_t i = 0; i < core->peer_count && i < PEERS_LOOKED_AT; i++) {
-        if (paths_is_to(&core->peers[i]->route.paths, from->by, &from->address)) {
+        if (paths_is_to(&core->peers[i]->route.paths, from->lane_index, &from->address)) {
             return core->peers[i];
         }
     }
@@ -38,11 +38,11 @@ void core_note_damage(struct core *core, const struct arrival *from)
     struct core_damage *end = core->damage + core->damaged_links;
 
     core->counters.dropped_damaged++;
-    core->options.lanes.lanes[from->by]->damaged_frames++;
+    core->options.lanes.lanes[from->lane_index]->damaged_frames++;
     if (peer == NULL) {
         return;
     }
-    while (at < end && (at->by != from->by || at->handle != peer->message.handle)) {
+    while (at < end && (at->lane_index != from->lane_index || at->handle != peer->message.handle)) {
         at++;
     }
     if (at == core->damage + CORE_DAMAGED_LINKS) {
@@ -50,7 +50,8 @@ void core_note_damage(struct core *core, const struct arrival *from)
     }
     if (at == end) {
         core->damaged_links++;
-        *at = (struct core_damage){.handle = peer->message.handle, .by = (uint8_t)from->by};
+        *at = (struct core_damage){.handle = peer->message.handle,
+                                   .lane_index = (uint8_t)from->lane_index};
     }
     at->frames++;
 }

@@ -29,12 +29,12 @@ static struct lane_outgoing outgoing_of(struct control_frame *frame, enum frame_
     };
 }
 
-static void send_frame_by(struct core *core, struct core_peer *peer, unsigned by,
+static void send_frame_by(struct core *core, struct core_peer *peer, unsigned lane_index,
                           struct control_frame *frame, enum frame_type type)
 {
     struct lane_outgoing outgoing = outgoing_of(frame, type);
 
-    (void)core_send(core, peer, by, &outgoing, 1);
+    (void)core_send(core, peer, lane_index, &outgoing, 1);
 }
 
 static void send_frame(struct core *core, struct core_peer *peer, struct control_frame *frame,
@@ -68,7 +68,7 @@ static uint32_t chosen_features(const struct core_peer *peer)
 
 /** Sends a frame padded with zeros.
  *  @param bytes total length, at least the frame's */
-static void send_long(struct core *core, struct core_peer *peer, unsigned by,
+static void send_long(struct core *core, struct core_peer *peer, unsigned lane_index,
                       struct control_frame *frame, enum frame_type type, uint32_t bytes)
 {
     static const uint8_t zeros[FRAME_BYTES_MAX];
@@ -76,13 +76,13 @@ static void send_long(struct core *core, struct core_peer *peer, unsigned by,
 
     outgoing.payload = zeros;
     outgoing.payload_bytes = bytes - outgoing.head_bytes;
-    (void)core_send(core, peer, by, &outgoing, 1);
+    (void)core_send(core, peer, lane_index, &outgoing, 1);
 }
 
 /** @param data_bytes longest DATA of the connection
  *  @param bytes length of this frame, padding included */
-static void send_offer(struct core *core, struct core_peer *peer, enum frame_type type, unsigned by,
-                       uint32_t data_bytes, uint32_t bytes)
+static void send_offer(struct core *core, struct core_peer *peer, enum frame_type type,
+                       unsigned lane_index, uint32_t data_bytes, uint32_t bytes)
 {
     bool accepts = type == FRAME_ACCEPT;
     uint32_t echoed_key = accepts ? peer->connection.peer_key : 0;
@@ -105,24 +105,26 @@ static void send_offer(struct core *core, struct core_peer *peer, enum frame_typ
     memcpy(body->place, core->options.address.bytes, sizeof body->place);
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
     proof_write(head_of(&frame), asked->secret, accepts ? peer->connection.peer_nonce : NULL);
-    send_long(core, peer, by, &frame, type, bytes);
+    send_long(core, peer, lane_index, &frame, type, bytes);
 }
 
-void control_send_connect(struct core *core, struct core_peer *peer, unsigned by, uint32_t mtu)
+void control_send_connect(struct core *core, struct core_peer *peer, unsigned lane_index,
+                          uint32_t mtu)
 {
     const struct path_lanes *lanes = &core->options.lanes;
 
-    send_offer(core, peer, FRAME_CONNECT, by, paths_data_bytes(&peer->route.paths, lanes, mtu),
-               path_carries(lanes->lanes[by], mtu));
+    send_offer(core, peer, FRAME_CONNECT, lane_index,
+               paths_data_bytes(&peer->route.paths, lanes, mtu),
+               path_carries(lanes->lanes[lane_index], mtu));
 }
 
 /** Length of a frame over this lane that is as long as the longest of the connection on any lane,
  * but at most `most` on the wire. */
-static uint32_t agreed_bytes(const struct core *core, const struct core_peer *peer, unsigned by,
-                             uint32_t most)
+static uint32_t agreed_bytes(const struct core *core, const struct core_peer *peer,
+                             unsigned lane_index, uint32_t most)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    const struct lane *lane = lanes->lanes[by];
+    const struct lane *lane = lanes->lanes[lane_index];
     uint32_t wire_bytes =
         paths_wire_bytes(&peer->route.paths, lanes, peer->data_bytes, peer->frame_bytes);
 
@@ -131,11 +133,11 @@ static uint32_t agreed_bytes(const struct core *core, const struct core_peer *pe
     return bytes < lane->frame_bytes ? bytes : lane->frame_bytes;
 }
 
-void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
+void control_send_accept(struct core *core, struct core_peer *peer, unsigned lane_index,
                          uint32_t asked_bytes)
 {
-    send_offer(core, peer, FRAME_ACCEPT, by, peer->data_bytes,
-               agreed_bytes(core, peer, by, asked_bytes));
+    send_offer(core, peer, FRAME_ACCEPT, lane_index, peer->data_bytes,
+               agreed_bytes(core, peer, lane_index, asked_bytes));
 }
 
 /** Begins a frame of an open connection. */
@@ -144,21 +146,23 @@ static void begin(struct control_frame *frame, const struct core_peer *peer, enu
     encode(frame, peer, type, peer->message.key, peer->message.flow.highest);
 }
 
-void control_send_challenge(struct core *core, struct core_peer *peer, unsigned by)
+void control_send_challenge(struct core *core, struct core_peer *peer, unsigned lane_index)
 {
     struct control_frame frame;
     struct frame_challenge *body = body_of(&frame);
 
     begin(&frame, peer, FRAME_CHALLENGE);
-    body->number = to_le64(proof_challenge(core->proof_key, peer->connection.own_key, by));
+    body->number = to_le64(proof_challenge(core->proof_key, peer->connection.own_key, lane_index));
     flow_stamp(&peer->message.flow, head_of(&frame), 0);
-    uint32_t bytes = agreed_bytes(core, peer, by, UINT32_MAX);
+    uint32_t bytes = agreed_bytes(core, peer, lane_index, UINT32_MAX);
     if (core_spend(peer, bytes)) {
-        send_long(core, peer, by, &frame, FRAME_CHALLENGE, bytes - route_seal_bytes(&peer->route));
+        send_long(core, peer, lane_index, &frame, FRAME_CHALLENGE,
+                  bytes - route_seal_bytes(&peer->route));
     }
 }
 
-void control_send_response(struct core *core, struct core_peer *peer, unsigned by, uint64_t number)
+void control_send_response(struct core *core, struct core_peer *peer, unsigned lane_index,
+                           uint64_t number)
 {
     struct control_frame frame;
     struct frame_challenge *body = body_of(&frame);
@@ -166,7 +170,7 @@ void control_send_response(struct core *core, struct core_peer *peer, unsigned b
     begin(&frame, peer, FRAME_RESPONSE);
     body->number = to_le64(number);
     flow_stamp(&peer->message.flow, head_of(&frame), 0);
-    send_frame_by(core, peer, by, &frame, FRAME_RESPONSE);
+    send_frame_by(core, peer, lane_index, &frame, FRAME_RESPONSE);
 }
 
 /** The flag of ACK and PROBE which says that everything received was answered in frames before the
@@ -198,7 +202,8 @@ void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_b
     }
 }
 
-static void send_probe(struct core *core, struct core_peer *peer, unsigned by, uint32_t number)
+static void send_probe(struct core *core, struct core_peer *peer, unsigned lane_index,
+                       uint32_t number)
 {
     struct control_frame frame;
     struct frame_probe *body = body_of(&frame);
@@ -206,17 +211,17 @@ static void send_probe(struct core *core, struct core_peer *peer, unsigned by, u
     begin(&frame, peer, FRAME_PROBE);
     body->number = to_le32(number);
     flow_stamp(&peer->message.flow, head_of(&frame), leave_flag(core, peer));
-    send_frame_by(core, peer, by, &frame, FRAME_PROBE);
+    send_frame_by(core, peer, lane_index, &frame, FRAME_PROBE);
 }
 
-void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by)
+void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned lane_index)
 {
-    send_probe(core, peer, by, flow_probe_number(&peer->message.flow));
+    send_probe(core, peer, lane_index, flow_probe_number(&peer->message.flow));
 }
 
-void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned by)
+void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned lane_index)
 {
-    send_probe(core, peer, by, flow_probe_number(&peer->message.flow) - 1);
+    send_probe(core, peer, lane_index, flow_probe_number(&peer->message.flow) - 1);
 }
 
 void control_send_probe(struct core *core, struct core_peer *peer)
@@ -256,15 +261,15 @@ void control_send_close(struct core *core, struct core_peer *peer, bool asks)
  *  @param key the frame's. @return by == PATH_NONE: no path. */
 static struct arrival way_back(const struct core *core, const struct arrival *from, uint32_t key)
 {
-    if (!core->options.lanes.lanes[from->by]->cuts) {
+    if (!core->options.lanes.lanes[from->lane_index]->cuts) {
         return *from;
     }
     uint32_t index = map_find(&core->by_key, key);
     const struct paths *paths = index != MAP_NONE ? &core->peers[index]->route.paths : NULL;
     if (paths == NULL || paths->fast == PATH_NONE) {
-        return (struct arrival){.by = PATH_NONE};
+        return (struct arrival){.lane_index = PATH_NONE};
     }
-    return (struct arrival){.by = paths->fast, .address = paths->to[paths->fast]};
+    return (struct arrival){.lane_index = paths->fast, .address = paths->to[paths->fast]};
 }
 
 /** Does the sender of a refused frame support checksums? Its connection may be unknown. */
@@ -284,7 +289,7 @@ void control_send_reset(struct core *core, const struct frame *refused, const st
     const struct arrival back = way_back(core, from, refused->key);
     uint64_t second = now_ns / 1000000000u;
 
-    if (back.by == PATH_NONE) {
+    if (back.lane_index == PATH_NONE) {
         return;
     }
     if (second != core->reset_second) {
@@ -310,7 +315,7 @@ void control_send_reset(struct core *core, const struct frame *refused, const st
         .echoed_key = to_le32(seen),
         .reason = to_le32(reason),
     };
-    struct lane *lane = core->options.lanes.lanes[back.by];
+    struct lane *lane = core->options.lanes.lanes[back.lane_index];
     struct lane_outgoing outgoing = outgoing_of(&frame, FRAME_RESET);
     if (lane->needs_checksum && knows_checksums(core, refused)) {
         checksum_write(outgoing.head, outgoing.head_bytes, NULL, 0);

@@ -9,34 +9,36 @@
 #include "core/core.h"
 #include "pull/pull.h"
 
-/** Asks for a connection over the lane with index `by`, with frames that fit this MTU. CONNECT is
+/** Asks for a connection over the lane `lane_index`, with frames that fit this MTU. CONNECT is
  * as long on the wire as the longest of them on any lane, so it arrives only where they do. */
-void control_send_connect(struct core *core, struct core_peer *peer, unsigned by, uint32_t mtu);
+void control_send_connect(struct core *core, struct core_peer *peer, unsigned lane_index,
+                          uint32_t mtu);
 
 /** Answers the peer's CONNECT, also with the length of the longest frame of the connection.
  *  @param asked_bytes length of that CONNECT on the wire: ACCEPT is not longer, because CONNECT may
  * have a forged source. */
-void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
+void control_send_accept(struct core *core, struct core_peer *peer, unsigned lane_index,
                          uint32_t asked_bytes);
 
-/** CHALLENGE over the lane with index `by`, as long as the longest frame of the connection, so that
+/** CHALLENGE over the lane `lane_index`, as long as the longest frame of the connection, so that
  *  the answer proves that such frames arrive. Not sent if too few bytes have come from a peer that
  *  the application has not named, whose addresses may be forged. */
-void control_send_challenge(struct core *core, struct core_peer *peer, unsigned by);
+void control_send_challenge(struct core *core, struct core_peer *peer, unsigned lane_index);
 
 /** Answers a CHALLENGE with this number. */
-void control_send_response(struct core *core, struct core_peer *peer, unsigned by, uint64_t number);
+void control_send_response(struct core *core, struct core_peer *peer, unsigned lane_index,
+                           uint64_t number);
 
 /** ACK, or SACK while there is a gap; also over the lanes `also_by` (bits). */
 void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_by, uint64_t now_ns);
 
 /** PROBE; call flow_timeout() afterwards. */
 void control_send_probe(struct core *core, struct core_peer *peer);
-/** The same over the lane with index `by`. */
-void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by);
-/** PROBE with the number of the one before, over the lane with index `by`: asks for no answer over
+/** The same over the lane `lane_index`. */
+void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned lane_index);
+/** PROBE with the number of the one before, over the lane `lane_index`: asks for no answer over
  *  that, nor says that another lane fails. But if the process has ended its kernel refuses it. */
-void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned by);
+void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned lane_index);
 /** CLOSE; `asks`: the peer is to answer with CLOSE. */
 void control_send_close(struct core *core, struct core_peer *peer, bool asks);
 

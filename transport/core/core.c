@@ -84,9 +84,9 @@ void core_reserve_credit(struct core *core, struct core_peer *peer)
     }
 }
 
-/** Sends PROBE or CONNECT over the other lanes than `by` and the usual one, too: all, or
+/** Sends PROBE or CONNECT over the other lanes than `lane_index` and the usual one, too: all, or
  * (`refused`) those whose kernel reports that a process has ended. */
-static void ask_elsewhere(struct core *core, struct core_peer *peer, unsigned by,
+static void ask_elsewhere(struct core *core, struct core_peer *peer, unsigned lane_index,
                           enum frame_type type, bool refused)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -95,8 +95,8 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, unsigned by
     for (unsigned i = 0; i < lanes->count; i++) {
         bool usable = type == FRAME_CONNECT ? paths_may_ask(&peer->route.paths, lanes, i)
                                             : paths_is_usable(&peer->route.paths, lanes, i);
-        if (i == peer->route.paths.fast || i == by || !paths_is_for_all(lanes, i) || !usable ||
-            (refused && lanes->lanes[i]->operations->lost == NULL) ||
+        if (i == peer->route.paths.fast || i == lane_index || !paths_is_for_all(lanes, i) ||
+            !usable || (refused && lanes->lanes[i]->operations->lost == NULL) ||
             (suspected && lanes->lanes[i]->operations->lost != NULL)) {
             continue;
         }
@@ -131,10 +131,10 @@ static void probe(struct core *core, struct core_peer *peer)
  * receive what we send over another. @return those (bits) but the usual one. */
 static unsigned take_asked_by(struct core_peer *peer)
 {
-    unsigned by = peer->asked_by & ~(1u << peer->route.paths.fast);
+    unsigned lane_index = peer->asked_by & ~(1u << peer->route.paths.fast);
 
     peer->asked_by = 0;
-    return by;
+    return lane_index;
 }
 
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)

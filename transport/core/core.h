@@ -148,14 +148,14 @@ struct core_counters {
 /** Damaged frames from a peer over a lane. */
 struct core_damage {
     uint64_t frames;
-    uint32_t handle; /**< of the peer; of several at that address, the first */
-    uint8_t by;      /**< index of the lane */
+    uint32_t handle;    /**< of the peer; of several at that address, the first */
+    uint8_t lane_index; /**< over which they came */
 };
 
 /** Where a frame came from. */
 struct arrival {
-    unsigned by;    /**< index of the lane */
-    uint32_t bytes; /**< of the frame, with what follows it */
+    unsigned lane_index; /**< over which it came */
+    uint32_t bytes;      /**< of the frame, with what follows it */
     struct lane_address address;
 };
 
@@ -257,9 +257,9 @@ static inline uint32_t core_features(const struct core *core)
 int core_peer_add(struct core *core, const struct beowire_address *address,
                   struct core_peer **peer);
 
-/** The same for a peer that has asked us over the lane `by` with a valid proof. Only its place is
- *  known. */
-int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], unsigned by,
+/** The same for a peer that has asked us over the lane `lane_index` with a valid proof. Only its
+ * place is known. */
+int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], unsigned lane_index,
                    struct core_peer **peer);
 
 /** The application removes the peer. It is freed once it has failed or closed; at once if no

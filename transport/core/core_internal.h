@@ -64,12 +64,12 @@ static inline bool core_spend(struct core_peer *peer, uint32_t bytes)
 /** May the peer be asked over the lane? By CONNECT over all lanes that should reach it, by PROBE
  *  over those that are proven. */
 static inline bool core_may_ask_over(const struct core *core, const struct core_peer *peer,
-                                     unsigned by)
+                                     unsigned lane_index)
 {
     const struct path_lanes *lanes = &core->options.lanes;
 
-    return peer->connection.asks ? paths_may_ask(&peer->route.paths, lanes, by)
-                                 : paths_is_usable(&peer->route.paths, lanes, by);
+    return peer->connection.asks ? paths_may_ask(&peer->route.paths, lanes, lane_index)
+                                 : paths_is_usable(&peer->route.paths, lanes, lane_index);
 }
 
 /** Counts an ACCEPT that is sent, or not sent because the CONNECT was shorter. */
@@ -99,12 +99,12 @@ static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
     }
 }
 
-/** Sends frames to a peer over the lane with index `by`. @return how many were taken; if none, the
+/** Sends frames to a peer over the lane `lane_index`. @return how many were taken; if none, the
  *  next core_timers() asks whether the lane works. */
-static inline unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
+static inline unsigned core_send(struct core *core, struct core_peer *peer, unsigned lane_index,
                                  const struct lane_outgoing *frames, unsigned count)
 {
-    unsigned taken = route_send(&core->routes, &peer->route, by, frames, count);
+    unsigned taken = route_send(&core->routes, &peer->route, lane_index, frames, count);
 
     if (core->routes.refusing != 0) {
         core_note_deadline(core, 0);
@@ -166,12 +166,12 @@ int core_read_memory(void *context, const struct message_peer *peer, uint64_t ad
                      uint64_t bytes);
 
 /** Tells a lane which data is likely to come next. */
-void core_expect(struct core *core, unsigned by);
+void core_expect(struct core *core, unsigned lane_index);
 
-/** Handles PULL or DATA of an open connection that has come over the lane `by`.
+/** Handles PULL or DATA of an open connection that has come over the lane `lane_index`.
  *  @return 0; -EPROTO: the peer violated the protocol. */
 int core_receive_bulk(struct core *core, struct core_peer *peer, const struct frame *frame,
-                      unsigned by, uint64_t now_ns);
+                      unsigned lane_index, uint64_t now_ns);
 
 /* ---- core.c ---------------------------------------------------------------------------------- */
 
@@ -189,18 +189,18 @@ static inline void core_touch(struct core *core, struct core_peer *who)
 
 /* ---- receive.c ------------------------------------------------------------------------------- */
 
-/** Handles a frame that has come over the lane `by`.
+/** Handles a frame that has come over the lane `lane_index`.
  *  @return its sender, if the frame is sequenced and the sender will be serviced; or NULL. */
-struct core_peer *core_receive_frame(struct core *core, unsigned by,
+struct core_peer *core_receive_frame(struct core *core, unsigned lane_index,
                                      const struct lane_incoming *incoming, uint64_t now_ns);
 
 /* ---- rest.c ---------------------------------------------------------------------------------- */
 
 /** Takes frames that only continue the message of the frame just handled, and arrived with it on a
  *  lane with segmentation offload.
- *  @param frames `count` of them, from the lane `by`
+ *  @param frames `count` of them, from the lane `lane_index`
  *  @return how many were taken; the others are handled one by one. */
-unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned by,
+unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned lane_index,
                            const struct lane_incoming *frames, unsigned count, uint64_t now_ns);
 
 #endif /* BEOWIRE_CORE_CORE_INTERNAL_H */

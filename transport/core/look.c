@@ -13,7 +13,7 @@
 #define TURN_FRAMES FLOW_BATCH_FRAMES
 #define TURNS_MAX (4 * FLOW_WINDOW_FRAMES / TURN_FRAMES)
 
-static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+static unsigned receive_lane(struct core *core, unsigned lane_index, uint64_t (*clock_ns)(void *),
                              void *clock, uint64_t *now_ns);
 static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
                                    uint64_t *now_ns);
@@ -73,17 +73,17 @@ __attribute__((noinline)) static bool any_lacks_announcement(const struct core *
     return false;
 }
 
-static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+static unsigned receive_lane(struct core *core, unsigned lane_index, uint64_t (*clock_ns)(void *),
                              void *clock, uint64_t *now_ns)
 {
     struct lane_incoming incoming[ENDPOINT_RECEIVE_FRAMES];
-    struct lane *lane = core->options.lanes.lanes[by];
+    struct lane *lane = core->options.lanes.lanes[lane_index];
     unsigned others = 0;
 
-    if ((core->receiving & 1u << by) != 0) {
+    if ((core->receiving & 1u << lane_index) != 0) {
         return 0;
     }
-    core_expect(core, by);
+    core_expect(core, lane_index);
     unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
     if (count == 0) {
         return 0;
@@ -92,23 +92,24 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
         *now_ns = clock_ns(clock);
         core->messages.now_ns = *now_ns;
     }
-    core->receiving |= 1u << by;
+    core->receiving |= 1u << lane_index;
     if (lane->takes_trains || lane->cuts) {
-        others = receive_what_came_before(core, by, clock_ns, clock, now_ns);
+        others = receive_what_came_before(core, lane_index, clock_ns, clock, now_ns);
         /* The ANNOUNCE may wait on another lane, if that was not polled for long. Without it the
          * data would be dropped. No recursion: a lane polled from here does not poll others. */
-        if (core->receiving == 1u << by && any_lacks_announcement(core, incoming, count)) {
+        if (core->receiving == 1u << lane_index && any_lacks_announcement(core, incoming, count)) {
             others += receive_everything(core, clock_ns, clock, now_ns);
         }
     }
     for (unsigned done = 0; done < count;) {
-        struct core_peer *peer = core_receive_frame(core, by, &incoming[done++], *now_ns);
+        struct core_peer *peer = core_receive_frame(core, lane_index, &incoming[done++], *now_ns);
         if (peer != NULL && done < count) {
-            done += core_receive_rest(core, peer, by, &incoming[done], count - done, *now_ns);
+            done +=
+                core_receive_rest(core, peer, lane_index, &incoming[done], count - done, *now_ns);
         }
     }
     lane->operations->release(lane);
-    core->receiving &= ~(1u << by);
+    core->receiving &= ~(1u << lane_index);
     return others + count;
 }
 
@@ -171,12 +172,13 @@ static void note_pace(struct core *core, unsigned count, uint64_t apart_ns, bool
 
 /** Is a frame expected on this lane? If not, and if polling it costs a system call, it is quiet,
  * and polled rarely, because polling delays frames on other lanes. */
-static bool is_awaited(const struct core *core, unsigned by)
+static bool is_awaited(const struct core *core, unsigned lane_index)
 {
-    const struct lane *lane = core->options.lanes.lanes[by];
+    const struct lane *lane = core->options.lanes.lanes[lane_index];
 
-    return core->lane_users[by] > 0 || core->messages.lanes[by].blocks > 0 ||
-           (core->warm_lanes & 1u << by) != 0 || (!lane->polling_is_costly && !lane->shares_memory);
+    return core->lane_users[lane_index] > 0 || core->messages.lanes[lane_index].blocks > 0 ||
+           (core->warm_lanes & 1u << lane_index) != 0 ||
+           (!lane->polling_is_costly && !lane->shares_memory);
 }
 
 /** Counts frames that have come over these lanes. */
@@ -214,21 +216,21 @@ static bool awaits_rest(const struct core *core)
  * may take as long as the run takes on the wire, and as much may arrive meanwhile. If less were
  * taken than is sent in a turn, the rest would accumulate until nothing is requested any more. Not
  * if frames come joined: then one call takes many, and sending is quick. */
-static unsigned receive_in_turn(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
-                                void *clock, uint64_t *now_ns)
+static unsigned receive_in_turn(struct core *core, unsigned lane_index,
+                                uint64_t (*clock_ns)(void *), void *clock, uint64_t *now_ns)
 {
-    const struct lane *lane = core->options.lanes.lanes[by];
+    const struct lane *lane = core->options.lanes.lanes[lane_index];
     uint64_t before = lane->received_bytes;
-    unsigned count = receive_lane(core, by, clock_ns, clock, now_ns);
+    unsigned count = receive_lane(core, lane_index, clock_ns, clock, now_ns);
     unsigned taken = count;
 
-    while (taken > 0 && core->messages.lanes[by].blocks > 0 && core_has_bulk(core)) {
+    while (taken > 0 && core->messages.lanes[lane_index].blocks > 0 && core_has_bulk(core)) {
         uint64_t bytes = lane->received_bytes - before;
         if (bytes >= BULK_TAKEN_BYTES ||
             bytes > (uint64_t)count * BULK_JOINED_FRAMES * lane->frame_bytes) {
             break;
         }
-        taken = receive_lane(core, by, clock_ns, clock, now_ns);
+        taken = receive_lane(core, lane_index, clock_ns, clock, now_ns);
         count += taken;
     }
     return count;

@@ -68,15 +68,16 @@ void core_open_one_sided(struct core *core)
 void core_choose_one_sided(struct core *core, struct core_peer *peer)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    unsigned by = core->lender;
+    unsigned lane_index = core->lender;
     /* What is read has no seal. */
-    bool can = by != PATH_NONE && peer->message.ready && !peer->message.ourselves &&
+    bool can = lane_index != PATH_NONE && peer->message.ready && !peer->message.ourselves &&
                !peer->message.shares_memory && peer->route.seal == NULL &&
-               paths_is_usable(&peer->route.paths, lanes, by);
+               paths_is_usable(&peer->route.paths, lanes, lane_index);
 
     if (can) {
-        lanes->lanes[by]->operations->meet(lanes->lanes[by], &peer->route.paths.to[by],
-                                           peer->connection.own_key, peer->message.key);
+        lanes->lanes[lane_index]->operations->meet(lanes->lanes[lane_index],
+                                                   &peer->route.paths.to[lane_index],
+                                                   peer->connection.own_key, peer->message.key);
     }
     peer->message.one_sided = can;
 }

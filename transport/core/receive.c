@@ -29,7 +29,7 @@ static bool begin_peer(struct core *core, struct core_peer *peer, const struct f
 {
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
 
-    peer->route.paths.heard |= (uint16_t)(1u << from->by);
+    peer->route.paths.heard |= (uint16_t)(1u << from->lane_index);
     if (core_is_doubted(peer)) {
         core_trust(core, peer, now_ns);
     }
@@ -70,7 +70,7 @@ static void hear_peer(struct core *core, struct core_peer *peer)
 /** Does this address of the lane belong to the peer? */
 static bool is_from(const struct core_peer *peer, const struct arrival *from)
 {
-    return paths_is_to(&peer->route.paths, from->by, &from->address);
+    return paths_is_to(&peer->route.paths, from->lane_index, &from->address);
 }
 
 /** Is the address in this CONNECT or ACCEPT that of its sender? */
@@ -80,7 +80,7 @@ static bool body_is_honest(const struct core *core, const struct frame *frame,
     const struct address_layout *layout =
         (const struct address_layout *)(const void *)frame->connect->place;
 
-    return path_leads_to(&core->options.lanes, from->by, layout, &from->address) &&
+    return path_leads_to(&core->options.lanes, from->lane_index, layout, &from->address) &&
            from_le16(layout->endpoint) == frame->source &&
            from_le64(layout->incarnation) == from_le64(frame->connect->incarnation);
 }
@@ -102,7 +102,7 @@ static bool is_of_our_job(const struct core *core, const struct frame *frame)
 static void answer_connect(struct core *core, struct core_peer *peer, const struct frame *frame,
                            const struct arrival *from)
 {
-    const struct lane *lane = core->options.lanes.lanes[from->by];
+    const struct lane *lane = core->options.lanes.lanes[from->lane_index];
 
     core_count_accept(peer);
     if (from_le16(frame->connect->frame_bytes) < peer->data_bytes) {
@@ -110,15 +110,15 @@ static void answer_connect(struct core *core, struct core_peer *peer, const stru
     }
     core_allow(peer, from->bytes);
     (void)core_spend(peer, from->bytes); /* ACCEPT is not longer */
-    peer->answered_by |= (uint16_t)(1u << from->by);
-    control_send_accept(core, peer, from->by, from->bytes + path_below_bytes(lane));
+    peer->answered_by |= (uint16_t)(1u << from->lane_index);
+    control_send_accept(core, peer, from->lane_index, from->bytes + path_below_bytes(lane));
 }
 
 /** CONNECT has come over a lane that does not reach its sender. If this is shared memory, its
  * sender is told that no memory is shared. */
 static void drop_from_elsewhere(struct core *core, const struct arrival *from)
 {
-    struct lane *lane = core->options.lanes.lanes[from->by];
+    struct lane *lane = core->options.lanes.lanes[from->lane_index];
 
     core->counters.dropped_source++;
     if (lane->shares_memory && lane->operations->leave != NULL) {
@@ -158,8 +158,8 @@ static void receive_connect(struct core *core, const struct frame *frame,
         control_send_reset(core, frame, from, FRAME_RESET_SEAL, now_ns);
         return;
     }
-    int status = core_peer_meet(core, frame->connect->place, from->by, &peer);
-    if (status == 0 && !core->options.lanes.lanes[from->by]->shares_memory) {
+    int status = core_peer_meet(core, frame->connect->place, from->lane_index, &peer);
+    if (status == 0 && !core->options.lanes.lanes[from->lane_index]->shares_memory) {
         (void)core_leave_memory(core, peer, now_ns); /* as the peer has */
     }
     if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
@@ -275,16 +275,16 @@ static bool asks_here(const struct core_peer *peer, const struct frame *frame)
 /** The peer asks over another lane, and nothing comes over ours: it has found that ours fails, in
  * one direction at least, which we may not have noticed. */
 static void follow_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
-                        unsigned by, uint64_t now_ns)
+                        unsigned lane_index, uint64_t now_ns)
 {
-    if (by == peer->route.paths.fast) {
+    if (lane_index == peer->route.paths.fast) {
         peer->asked_elsewhere = 0;
-    } else if (asks_here(peer, frame) && paths_is_for_all(&core->options.lanes, by) &&
+    } else if (asks_here(peer, frame) && paths_is_for_all(&core->options.lanes, lane_index) &&
                ++peer->asked_elsewhere >= PATH_PATIENCE_PROBES &&
-               paths_is_usable(&peer->route.paths, &core->options.lanes, by)) {
+               paths_is_usable(&peer->route.paths, &core->options.lanes, lane_index)) {
         peer->asked_elsewhere = 0;
         peer->followed = true;
-        core_use_path(core, peer, by, now_ns);
+        core_use_path(core, peer, lane_index, now_ns);
     }
 }
 
@@ -300,19 +300,20 @@ static bool is_patient(const struct core_peer *peer, const struct frame *frame)
 /** Does the peer answer over another lane what was not answered over ours? Silence alone does not
  * prove that a lane fails: a stopped process is silent on all lanes, and answers on ours first when
  * it continues. */
-static bool answers_elsewhere(const struct core *core, const struct core_peer *peer, unsigned by,
-                              unsigned questions, unsigned patience)
+static bool answers_elsewhere(const struct core *core, const struct core_peer *peer,
+                              unsigned lane_index, unsigned questions, unsigned patience)
 {
-    return by != peer->route.paths.fast && questions > patience &&
-           paths_is_for_all(&core->options.lanes, by) &&
-           paths_is_usable(&peer->route.paths, &core->options.lanes, by);
+    return lane_index != peer->route.paths.fast && questions > patience &&
+           paths_is_for_all(&core->options.lanes, lane_index) &&
+           paths_is_usable(&peer->route.paths, &core->options.lanes, lane_index);
 }
 
 /** Answers a challenge, over the lane on which it came if that takes answers. */
 static void answer_challenge(struct core *core, struct core_peer *peer, const struct frame *frame,
-                             unsigned by)
+                             unsigned lane_index)
 {
-    unsigned back = core->options.lanes.lanes[by]->cuts ? peer->route.paths.fast : by;
+    unsigned back =
+        core->options.lanes.lanes[lane_index]->cuts ? peer->route.paths.fast : lane_index;
 
     control_send_response(core, peer, back, from_le64(frame->challenge->number));
 }
@@ -331,10 +332,10 @@ static void receive_response(struct core *core, struct core_peer *peer, const st
 
 /** Handles a frame of an open connection while no path to the peer is proven. */
 static void receive_early(struct core *core, struct core_peer *peer, const struct frame *frame,
-                          unsigned by)
+                          unsigned lane_index)
 {
     if (frame->type == FRAME_CHALLENGE) {
-        answer_challenge(core, peer, frame, by);
+        answer_challenge(core, peer, frame, lane_index);
     } else if (frame->type == FRAME_RESPONSE) {
         receive_response(core, peer, frame);
     } else if (frame->type == FRAME_CLOSE &&
@@ -359,15 +360,15 @@ static void notice_leaving(struct core *core, struct core_peer *peer, const stru
 
 /** Notes over which lanes the latest PROBE has come: its sender may receive nothing over others. */
 static void receive_probe(struct core *core, struct core_peer *peer, const struct frame *frame,
-                          unsigned by)
+                          unsigned lane_index)
 {
     uint32_t latest = peer->message.flow.probe_seen;
     bool asks_anew = asks_here(peer, frame);
 
     peer->asked_by = asks_anew ? 0 : peer->asked_by;
     if ((asks_anew || from_le32(frame->probe->number) == latest) &&
-        paths_is_for_all(&core->options.lanes, by)) {
-        peer->asked_by |= (uint16_t)(1u << by);
+        paths_is_for_all(&core->options.lanes, lane_index)) {
+        peer->asked_by |= (uint16_t)(1u << lane_index);
     }
     flow_probed(&peer->message.flow, frame);
     if (asks_anew) {
@@ -398,13 +399,13 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
     if (frame->type >= FRAME_SEQUENCED) {
         receive_sequenced(core, peer, frame, from, now_ns);
     } else if (frame->type == FRAME_DATA || frame->type == FRAME_PULL) {
-        if (core_receive_bulk(core, peer, frame, from->by, now_ns) != 0) {
+        if (core_receive_bulk(core, peer, frame, from->lane_index, now_ns) != 0) {
             break_off(core, peer, frame, from, now_ns);
         }
     } else if (frame->type == FRAME_PROBE) {
-        receive_probe(core, peer, frame, from->by);
+        receive_probe(core, peer, frame, from->lane_index);
     } else if (frame->type == FRAME_CHALLENGE) {
-        answer_challenge(core, peer, frame, from->by);
+        answer_challenge(core, peer, frame, from->lane_index);
     } else if (frame->type == FRAME_RESPONSE) {
         receive_response(core, peer, frame);
     } else if (frame->type == FRAME_CLOSE &&
@@ -437,7 +438,7 @@ static void receive_accept(struct core *core, struct core_peer *peer, const stru
             return;
         }
         core_try_paths(core, peer);
-        core_prove_path(core, peer, from->by);
+        core_prove_path(core, peer, from->lane_index);
         peer->message.flow.acknowledge_now = true; /* the peer sends nothing before it hears us */
     } else if (connection->peer_key != from_le32(frame->connect->key) ||
                connection->state == CONNECTION_FAILED) {
@@ -448,7 +449,7 @@ static void receive_accept(struct core *core, struct core_peer *peer, const stru
         }
         hear_peer(core, peer);
     }
-    core_prove_path(core, peer, from->by);
+    core_prove_path(core, peer, from->lane_index);
     lengths_shorten(core, peer, frame);
 }
 
@@ -464,24 +465,24 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
     } else if (peer->connection.state == CONNECTION_OPEN ||
                peer->connection.state == CONNECTION_ANSWERED) {
         peer->heard_ns = now_ns;
-        peer->route.paths.heard |= (uint16_t)(1u << from->by);
+        peer->route.paths.heard |= (uint16_t)(1u << from->lane_index);
         core_allow(peer, from->bytes);
         if (connection_heard(&peer->connection)) {
             hear_peer(core, peer);
         }
         if (!peer->message.ready) {
-            receive_early(core, peer, frame, from->by);
+            receive_early(core, peer, frame, from->lane_index);
             touch(core, peer, false);
             return;
         }
-        if (answers_elsewhere(core, peer, from->by, peer->message.flow.unanswered,
+        if (answers_elsewhere(core, peer, from->lane_index, peer->message.flow.unanswered,
                               PATH_PATIENCE_PROBES)) {
-            core_use_path(core, peer, from->by, now_ns);
-        } else if (paths_is_for_all(&core->options.lanes, from->by) &&
-                   paths_may_return(&peer->route.paths, from->by, now_ns)) {
+            core_use_path(core, peer, from->lane_index, now_ns);
+        } else if (paths_is_for_all(&core->options.lanes, from->lane_index) &&
+                   paths_may_return(&peer->route.paths, from->lane_index, now_ns)) {
             core_return_to_path(core, peer, now_ns);
         }
-        follow_peer(core, peer, frame, from->by, now_ns);
+        follow_peer(core, peer, frame, from->lane_index, now_ns);
         receive_open(core, peer, frame, from, now_ns);
     } else {
         bool failed = peer->connection.state == CONNECTION_FAILED;
@@ -505,11 +506,12 @@ static bool is_of_cut_lane(const struct frame *frame, bool joined)
                         frame->type == FRAME_CHALLENGE;
 }
 
-struct core_peer *core_receive_frame(struct core *core, unsigned by,
+struct core_peer *core_receive_frame(struct core *core, unsigned lane_index,
                                      const struct lane_incoming *incoming, uint64_t now_ns)
 {
-    const struct lane *lane = core->options.lanes.lanes[by];
-    const struct arrival from = {.by = by, .bytes = incoming->bytes, .address = incoming->from};
+    const struct lane *lane = core->options.lanes.lanes[lane_index];
+    const struct arrival from = {
+        .lane_index = lane_index, .bytes = incoming->bytes, .address = incoming->from};
     struct frame frame;
 
     if (__builtin_expect(lane->cuts && incoming->damaged, 0)) {

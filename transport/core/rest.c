@@ -9,22 +9,22 @@ static bool awaits_rest(const struct core_peer *peer)
 }
 
 /** Is it a FRAGMENT of the peer without any information that does not follow from its place? */
-static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsigned by,
+static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsigned lane_index,
                      const struct lane_incoming *incoming, struct frame *frame)
 {
     return incoming->tacit && !incoming->damaged && incoming->segment_bytes == 0 &&
            incoming->bytes <= lane->frame_bytes &&
-           paths_is_to(&peer->route.paths, by, &incoming->from) &&
+           paths_is_to(&peer->route.paths, lane_index, &incoming->from) &&
            frame_decode(incoming->data, incoming->bytes, frame) == FRAME_OK &&
            frame->type == FRAME_FRAGMENT && frame->flags == 0 &&
            frame->key == peer->connection.own_key;
 }
 
-unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned by,
+unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned lane_index,
                            const struct lane_incoming *frames, unsigned count, uint64_t now_ns)
 {
     struct flow *flow = &peer->message.flow;
-    const struct lane *lane = core->options.lanes.lanes[by];
+    const struct lane *lane = core->options.lanes.lanes[lane_index];
     unsigned taken = 0;
 
     if (!lane->cuts || peer->route.seal != NULL || !awaits_rest(peer)) {
@@ -32,7 +32,7 @@ unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned b
     }
     for (; taken < count; taken++) {
         struct frame frame;
-        if (!is_plain(peer, lane, by, &frames[taken], &frame) ||
+        if (!is_plain(peer, lane, lane_index, &frames[taken], &frame) ||
             frame.sequence != flow->expected + taken ||
             !sequence_before(frame.sequence, flow->granted)) {
             break;

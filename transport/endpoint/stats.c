@@ -243,7 +243,7 @@ static void copy_damage(struct stats_file *file, const struct core *core)
                 name_peer(&peer->address, name, sizeof name);
             }
             (void)snprintf(row->name, sizeof row->name, "%s from %s",
-                           core->options.lanes.lanes[damage->by]->name, name);
+                           core->options.lanes.lanes[damage->lane_index]->name, name);
         }
         row->frames = damage->frames;
     }

@@ -6,25 +6,25 @@
 #include "route/address.h"
 #include "route/proof.h"
 
-void core_ask_by(struct core *core, struct core_peer *peer, unsigned by)
+void core_ask_by(struct core *core, struct core_peer *peer, unsigned lane_index)
 {
     static const uint32_t shorter[] = CONNECTION_SHORTER_MTUS;
-    const struct lane *lane = core->options.lanes.lanes[by];
+    const struct lane *lane = core->options.lanes.lanes[lane_index];
 
-    control_send_connect(core, peer, by, PATHS_ANY_MTU);
+    control_send_connect(core, peer, lane_index, PATHS_ANY_MTU);
     for (unsigned i = 0; i < sizeof shorter / sizeof *shorter; i++) {
         if (peer->connection.attempts > CONNECTION_LONG_ATTEMPTS && shorter[i] < lane->mtu) {
-            control_send_connect(core, peer, by, shorter[i]);
+            control_send_connect(core, peer, lane_index, shorter[i]);
         }
     }
 }
 
-void core_ask_over(struct core *core, struct core_peer *peer, unsigned by)
+void core_ask_over(struct core *core, struct core_peer *peer, unsigned lane_index)
 {
     if (peer->connection.asks) {
-        core_ask_by(core, peer, by);
+        core_ask_by(core, peer, lane_index);
     } else {
-        control_send_probe_by(core, peer, by);
+        control_send_probe_by(core, peer, lane_index);
     }
 }
 

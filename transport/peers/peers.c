@@ -264,11 +264,11 @@ static uint32_t new_key(struct core *core)
 }
 
 /** Makes the peer with this address, which is valid and new.
- *  @param by the lane by which it has asked; PATH_NONE: it is `announced` */
-static int make_peer(struct core *core, const struct beowire_address *address, unsigned by,
+ *  @param lane_index the lane by which it has asked; PATH_NONE: it is `announced` */
+static int make_peer(struct core *core, const struct beowire_address *address, unsigned lane_index,
                      struct core_peer **peer)
 {
-    bool announced = by == PATH_NONE;
+    bool announced = lane_index == PATH_NONE;
     const struct address_layout *layout = address_layout(address);
     struct paths paths;
 
@@ -278,8 +278,8 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     /* Who asks from elsewhere although it is on our host by its address shares no memory with us.
      */
     paths_find(&paths, &core->options.lanes, layout,
-               announced || core->options.lanes.lanes[by]->shares_memory);
-    if (paths.fast == PATH_NONE || (!announced && !paths_reaches(&paths, by))) {
+               announced || core->options.lanes.lanes[lane_index]->shares_memory);
+    if (paths.fast == PATH_NONE || (!announced && !paths_reaches(&paths, lane_index))) {
         return -EHOSTUNREACH;
     }
     /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
@@ -372,7 +372,7 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     return make_peer(core, address, PATH_NONE, peer);
 }
 
-int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], unsigned by,
+int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], unsigned lane_index,
                    struct core_peer **peer)
 {
     struct beowire_address address = {0};
@@ -385,7 +385,7 @@ int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], un
     if (*peer != NULL) {
         return beowire_address_same(&(*peer)->address, &address) ? 0 : -EINVAL;
     }
-    return make_peer(core, &address, by, peer);
+    return make_peer(core, &address, lane_index, peer);
 }
 
 /* ---- peers that refuse -------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ void core_bear_witness(struct core *core);
 
 /** Asks the kernel of a silent, doubted peer whether its process is there, if the lane can ask and
  *  has not yet. */
-void core_call_witness(struct core *core, struct core_peer *peer, unsigned by);
+void core_call_witness(struct core *core, struct core_peer *peer, unsigned lane_index);
 
 /** Ends the question: the peer was heard, or has failed. */
 void core_dismiss_witness(struct core *core, struct stillness *stillness);
@@ -47,11 +47,11 @@ bool core_ask(struct core_peer *peer, uint64_t now_ns);
 bool core_ask_who_it_is(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** Sends PROBE, or CONNECT if there is no connection yet, over a lane. */
-void core_ask_over(struct core *core, struct core_peer *peer, unsigned by);
+void core_ask_over(struct core *core, struct core_peer *peer, unsigned lane_index);
 
 /** Sends CONNECT over a lane, followed by shorter ones if earlier ones got no answer. The peer
  * takes the first that arrives, which is the longest that fits. */
-void core_ask_by(struct core *core, struct core_peer *peer, unsigned by);
+void core_ask_by(struct core *core, struct core_peer *peer, unsigned lane_index);
 
 /* ---- reach.c --------------------------------------------------------------------------------- */
 
@@ -61,15 +61,15 @@ void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_
 /** The peer answers, but frames on this path do not arrive: uses another one. */
 void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
-/** The peer has received what was sent over the lane `by`. With the first proven path, messages may
- *  be sent, if the peer has been heard. */
-void core_prove_path(struct core *core, struct core_peer *peer, unsigned by);
+/** The peer has received what was sent over the lane `lane_index`. With the first proven path,
+ * messages may be sent, if the peer has been heard. */
+void core_prove_path(struct core *core, struct core_peer *peer, unsigned lane_index);
 
 /** Tries all paths that are not proven now, as if for the first time. */
 void core_try_paths(struct core *core, struct core_peer *peer);
 
-/** Sends sequenced frames and control over the lane `by` from now on. */
-void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns);
+/** Sends sequenced frames and control over the lane `lane_index` from now on. */
+void core_use_path(struct core *core, struct core_peer *peer, unsigned lane_index, uint64_t now_ns);
 
 /** Sends to the peer over the preferred lane again. */
 void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
@@ -80,7 +80,7 @@ void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now
 bool core_leave_memory(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** Asks a lane whether it works, and moves peers to other lanes if not. */
-void core_check_lane(struct core *core, unsigned by);
+void core_check_lane(struct core *core, unsigned lane_index);
 
 /* ---- peers.c --------------------------------------------------------------------------------- */
 
@@ -112,7 +112,7 @@ void core_receive_reset(struct core *core, const struct frame *frame, const stru
                         uint64_t now_ns);
 
 /** The network reports over this lane that the peer has ended: asks the peer. */
-void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
+void core_suspect(struct core *core, struct core_peer *peer, unsigned lane_index,
                   const struct lane_loss *loss, uint64_t now_ns);
 
 /** Asks a suspected peer again, if that is due. */

@@ -17,20 +17,20 @@ static void change_path(struct core *core, struct core_peer *peer, unsigned befo
     core_find_convoy(core, peer);
 }
 
-void core_check_lane(struct core *core, unsigned by)
+void core_check_lane(struct core *core, unsigned lane_index)
 {
     struct path_lanes *lanes = &core->options.lanes;
-    struct lane *lane = lanes->lanes[by];
+    struct lane *lane = lanes->lanes[lane_index];
     bool down = lane->operations->status(lane) != 0;
 
-    if (down == lanes->down[by]) {
+    if (down == lanes->down[lane_index]) {
         return;
     }
-    lanes->down[by] = down;
+    lanes->down[lane_index] = down;
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
         unsigned before = peer->route.paths.fast;
-        if (!peer->gone && paths_follow_status(&peer->route.paths, lanes, by)) {
+        if (!peer->gone && paths_follow_status(&peer->route.paths, lanes, lane_index)) {
             change_path(core, peer, before);
         }
         core_choose_bulk_lanes(core, peer);
@@ -82,11 +82,11 @@ bool core_leave_memory(struct core *core, struct core_peer *peer, uint64_t now_n
     return true;
 }
 
-void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns)
+void core_use_path(struct core *core, struct core_peer *peer, unsigned lane_index, uint64_t now_ns)
 {
     unsigned before = peer->route.paths.fast;
 
-    paths_use(&peer->route.paths, &core->options.lanes, by, now_ns);
+    paths_use(&peer->route.paths, &core->options.lanes, lane_index, now_ns);
     change_path(core, peer, before);
 }
 
@@ -119,14 +119,14 @@ void core_try_paths(struct core *core, struct core_peer *peer)
     core_note_deadline(core, 0);
 }
 
-void core_prove_path(struct core *core, struct core_peer *peer, unsigned by)
+void core_prove_path(struct core *core, struct core_peer *peer, unsigned lane_index)
 {
     unsigned before = peer->route.paths.fast;
 
-    if (peer->message.ready && paths_has_proven(&peer->route.paths, by)) {
+    if (peer->message.ready && paths_has_proven(&peer->route.paths, lane_index)) {
         return;
     }
-    if (paths_prove(&peer->route.paths, &core->options.lanes, by)) {
+    if (paths_prove(&peer->route.paths, &core->options.lanes, lane_index)) {
         change_path(core, peer, before);
     }
     if (peer->connection.state == CONNECTION_OPEN && !peer->message.ready &&

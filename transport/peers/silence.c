@@ -146,16 +146,16 @@ static void host_answers(struct core *core, struct core_peer *peer, uint64_t ask
     }
 }
 
-/** @param by the lane over which it was asked
+/** @param lane_index the lane over which it was asked
  *  @param asked_ns when */
-static void take_answer(struct core *core, struct core_peer *peer, unsigned by,
+static void take_answer(struct core *core, struct core_peer *peer, unsigned lane_index,
                         enum lane_host answer, uint64_t asked_ns, uint64_t now_ns)
 {
     if (answer == LANE_HOST_VOUCHES) {
-        peer->route.paths.heard |= (uint16_t)(1u << by);
+        peer->route.paths.heard |= (uint16_t)(1u << lane_index);
     }
     /* Who has never come this way may be behind something that lets no refusal through. */
-    if (answer != LANE_HOST_ASKED && (peer->route.paths.heard >> by & 1) != 0 &&
+    if (answer != LANE_HOST_ASKED && (peer->route.paths.heard >> lane_index & 1) != 0 &&
         core_may_be_there(core, peer)) {
         host_answers(core, peer, asked_ns, now_ns);
     }

@@ -77,9 +77,9 @@ static void note_refusal(struct suspicion *suspicion, uint32_t sum, uint64_t now
     }
 }
 
-/** @param by the lane, or PATH_NONE: any
+/** @param lane_index the lane, or PATH_NONE: any
  *  @param counts whoever says so has seen our frames @param sum tells such refusals apart */
-static void suspect(struct core *core, struct core_peer *peer, unsigned by, bool counts,
+static void suspect(struct core *core, struct core_peer *peer, unsigned lane_index, bool counts,
                     uint32_t sum, uint64_t now_ns)
 {
     core->counters.refusals_heard++;
@@ -101,18 +101,18 @@ static void suspect(struct core *core, struct core_peer *peer, unsigned by, bool
     }
     if (counts) {
         note_refusal(suspicion, sum, now_ns);
-        suspicion->refused_by |= (uint16_t)(by != PATH_NONE ? 1u << by : 0);
+        suspicion->refused_by |= (uint16_t)(lane_index != PATH_NONE ? 1u << lane_index : 0);
     }
     core_note_deadline(core, suspicion->ask_at_ns);
 }
 
-void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
+void core_suspect(struct core *core, struct core_peer *peer, unsigned lane_index,
                   const struct lane_loss *loss, uint64_t now_ns)
 {
-    bool is_there =
-        peer->connection.state != CONNECTION_OPEN || paths_has_proven(&peer->route.paths, by);
+    bool is_there = peer->connection.state != CONNECTION_OPEN ||
+                    paths_has_proven(&peer->route.paths, lane_index);
 
-    suspect(core, peer, by, is_there && is_of_connection(peer, loss), sum_of(loss), now_ns);
+    suspect(core, peer, lane_index, is_there && is_of_connection(peer, loss), sum_of(loss), now_ns);
 }
 
 static void ask_over_all(struct core *core, struct core_peer *peer, bool refusable)
@@ -222,10 +222,10 @@ static bool has_to_arrive(const struct core *core, const struct core_peer *peer,
 
 /** Frames to the peer are said to be too long. Only who has seen one can quote it, and they have
  *  arrived before: the way is another one now. */
-static void notice_narrow_way(struct core *core, struct core_peer *peer, unsigned by,
+static void notice_narrow_way(struct core *core, struct core_peer *peer, unsigned lane_index,
                               const struct lane_loss *loss)
 {
-    struct lane *lane = core->options.lanes.lanes[by];
+    struct lane *lane = core->options.lanes.lanes[lane_index];
     bool counts = is_of_connection(peer, loss);
 
     core->counters.refusals_heard++;
@@ -253,24 +253,24 @@ void core_cut_stuck(struct core *core, const struct core_peer *peer, uint64_t no
     }
 }
 
-static void notice_loss(struct core *core, unsigned by, const struct lane_loss *loss,
+static void notice_loss(struct core *core, unsigned lane_index, const struct lane_loss *loss,
                         uint64_t now_ns)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
-        if (peer->gone || !paths_is_to(&peer->route.paths, by, &loss->address)) {
+        if (peer->gone || !paths_is_to(&peer->route.paths, lane_index, &loss->address)) {
             continue;
         }
-        if (core->options.lanes.lanes[by]->shares_memory &&
+        if (core->options.lanes.lanes[lane_index]->shares_memory &&
             (is_looked_for(core, peer, loss, now_ns) || !loss->certain)) {
             continue;
         }
         if (loss->too_long) {
-            notice_narrow_way(core, peer, by, loss);
+            notice_narrow_way(core, peer, lane_index, loss);
         } else if (loss->certain) {
             core_fail_peer(core, peer, -ECONNRESET);
         } else {
-            core_suspect(core, peer, by, loss, now_ns);
+            core_suspect(core, peer, lane_index, loss, now_ns);
         }
     }
 }
@@ -296,11 +296,11 @@ static bool is_reset_by(struct core *core, uint32_t index, const struct frame *f
     struct core_peer *peer = core->peers[index];
 
     if (peer->message.destination != frame->source ||
-        !paths_is_to(&peer->route.paths, from->by, &from->address)) {
+        !paths_is_to(&peer->route.paths, from->lane_index, &from->address)) {
         return false;
     }
     bool of_frame = from_le32(frame->reset->echoed_key) == peer->connection.peer_key;
-    if (of_frame && core_lacks_checksum(peer, frame, core->options.lanes.lanes[from->by])) {
+    if (of_frame && core_lacks_checksum(peer, frame, core->options.lanes.lanes[from->lane_index])) {
         core_note_damage(core, from); /* what it refuses had one */
         return true;
     }

@@ -26,9 +26,9 @@ void core_bear_witness(struct core *core)
     core->bears_witness = any && all;
 }
 
-void core_call_witness(struct core *core, struct core_peer *peer, unsigned by)
+void core_call_witness(struct core *core, struct core_peer *peer, unsigned lane_index)
 {
-    struct lane *lane = core->options.lanes.lanes[by];
+    struct lane *lane = core->options.lanes.lanes[lane_index];
     struct stillness *stillness = &peer->doubt->stillness;
     const uint8_t *secret = address_layout(&peer->address)->secret;
     uint8_t key[LANE_WITNESS_KEY_BYTES];
@@ -39,9 +39,10 @@ void core_call_witness(struct core *core, struct core_peer *peer, unsigned by)
         return;
     }
     proof_witness_key(secret, key);
-    stillness->witness_by = (uint8_t)by;
-    stillness->witness_called = lane->operations->call_witness(lane, &peer->route.paths.to[by], key,
-                                                               stillness->witness) == 0;
+    stillness->witness_by = (uint8_t)lane_index;
+    stillness->witness_called =
+        lane->operations->call_witness(lane, &peer->route.paths.to[lane_index], key,
+                                       stillness->witness) == 0;
     core->witnesses += stillness->witness_called;
 }
 

@@ -115,11 +115,11 @@ unsigned convoy_choose(struct convoy *convoy, struct flow_frame *const *frames, 
     return better != other && is_open(other) ? other->lane : fast;
 }
 
-void convoy_sent(struct convoy *convoy, uint32_t highest, unsigned count, unsigned by)
+void convoy_sent(struct convoy *convoy, uint32_t highest, unsigned count, unsigned lane_index)
 {
     if (count > 0) {
         convoy->end = highest + count;
-        convoy->used = (uint8_t)by;
+        convoy->used = (uint8_t)lane_index;
         convoy->under_way = true;
     }
 }

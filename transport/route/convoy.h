@@ -67,12 +67,13 @@ static inline bool convoy_gathers(const struct convoy *convoy)
 }
 
 /** The way of frames sent over a lane; `fast` is the usual lane. */
-static inline enum flow_way convoy_way_of(const struct convoy *convoy, unsigned by, unsigned fast)
+static inline enum flow_way convoy_way_of(const struct convoy *convoy, unsigned lane_index,
+                                          unsigned fast)
 {
-    if (by == fast) {
+    if (lane_index == fast) {
         return FLOW_WAY_USUAL;
     }
-    return by == convoy->cut.lane ? FLOW_WAY_CUT : FLOW_WAY_OTHER;
+    return lane_index == convoy->cut.lane ? FLOW_WAY_CUT : FLOW_WAY_OTHER;
 }
 
 /** The lane of a way; PATH_NONE: none any more, or the usual one. */
@@ -96,9 +97,10 @@ unsigned convoy_choose(struct convoy *convoy, struct flow_frame *const *frames, 
  *  otherwise 0. */
 uint32_t convoy_shorter_bytes(const struct flow_frame *frame, const struct flow_frame *next);
 
-/** `count` new frames from sequence `highest` on were sent over the lane `by`, a lane for bursts.
+/** `count` new frames from sequence `highest` on were sent over the lane `lane_index`, a lane for
+ * bursts.
  */
-void convoy_sent(struct convoy *convoy, uint32_t highest, unsigned count, unsigned by);
+void convoy_sent(struct convoy *convoy, uint32_t highest, unsigned count, unsigned lane_index);
 
 /** This frame was acknowledged (or abandoned, which says nothing). Only now it is known whether it
  *  was lost, because many bursts may be in flight. */

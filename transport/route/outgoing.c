@@ -33,12 +33,12 @@ void route_write_checksums(const struct lane *lane, const struct lane_outgoing *
     }
 }
 
-unsigned route_send(struct routes *routes, struct route *route, unsigned by,
+unsigned route_send(struct routes *routes, struct route *route, unsigned lane_index,
                     const struct lane_outgoing *frames, unsigned count)
 {
-    struct lane *lane = routes->lanes->lanes[by];
+    struct lane *lane = routes->lanes->lanes[lane_index];
 
-    if (__builtin_expect(!paths_has_proven(&route->paths, by), 0) && count > 0 &&
+    if (__builtin_expect(!paths_has_proven(&route->paths, lane_index), 0) && count > 0 &&
         !is_of_opening(frames->head)) {
         return 0;
     }
@@ -48,9 +48,10 @@ unsigned route_send(struct routes *routes, struct route *route, unsigned by,
     if (route->checked && !lane->is_certain) { /* otherwise shared memory only */
         route_write_checksums(lane, frames, count);
     }
-    unsigned taken = __builtin_expect(route->seal != NULL, 0)
-                         ? route_send_sealed(routes, route, by, frames, count)
-                         : lane->operations->send(lane, &route->paths.to[by], frames, count);
+    unsigned taken =
+        __builtin_expect(route->seal != NULL, 0)
+            ? route_send_sealed(routes, route, lane_index, frames, count)
+            : lane->operations->send(lane, &route->paths.to[lane_index], frames, count);
 
     trace_here(routes->trace, TRACE_LEFT, taken);
     if (taken == 1) { /* a single frame avoids the loop, which saves 6 ns */
@@ -62,7 +63,7 @@ unsigned route_send(struct routes *routes, struct route *route, unsigned by,
         routes->sent[frame_type_of(frames[i].head)]++;
     }
     if (taken == 0) {
-        routes->refusing |= 1u << by;
+        routes->refusing |= 1u << lane_index;
     }
     return taken;
 }
@@ -70,30 +71,29 @@ unsigned route_send(struct routes *routes, struct route *route, unsigned by,
 /* A narrowed lane takes only short frames. Longer ones use another lane, whose datagrams the kernel
  * fragments (UDP). Lanes are rarely narrowed, so this is a function of its own. */
 
-static inline bool is_narrowed(const struct routes *routes, unsigned by)
+static inline bool is_narrowed(const struct routes *routes, unsigned lane_index)
 {
-    return __builtin_expect(routes->lanes->lanes[by]->narrowed_bytes != 0, 0);
+    return __builtin_expect(routes->lanes->lanes[lane_index]->narrowed_bytes != 0, 0);
 }
 
-static bool is_too_long(const struct routes *routes, const struct route *route, unsigned by,
+static bool is_too_long(const struct routes *routes, const struct route *route, unsigned lane_index,
                         const struct lane_outgoing *frame)
 {
-    uint32_t most = routes->lanes->lanes[by]->narrowed_bytes - route_seal_bytes(route);
+    uint32_t most = routes->lanes->lanes[lane_index]->narrowed_bytes - route_seal_bytes(route);
 
     return frame->head_bytes + frame->payload_bytes > most;
 }
 
 /** How many frames, from the first on, use the same lane: either all are too long for the narrowed
  *  one, or none is. @param count at least 1 */
-__attribute__((noinline, cold)) static unsigned count_alike(const struct routes *routes,
-                                                            const struct route *route, unsigned by,
-                                                            const struct lane_outgoing *frames,
-                                                            unsigned count)
+__attribute__((noinline, cold)) static unsigned
+count_alike(const struct routes *routes, const struct route *route, unsigned lane_index,
+            const struct lane_outgoing *frames, unsigned count)
 {
     unsigned alike = 1;
 
-    while (alike < count && is_too_long(routes, route, by, &frames[alike]) ==
-                                is_too_long(routes, route, by, &frames[0])) {
+    while (alike < count && is_too_long(routes, route, lane_index, &frames[alike]) ==
+                                is_too_long(routes, route, lane_index, &frames[0])) {
         alike++;
     }
     return alike;
@@ -101,18 +101,19 @@ __attribute__((noinline, cold)) static unsigned count_alike(const struct routes 
 
 /** @return the lane for this frame instead of a narrowed one, which may be that lane itself. */
 __attribute__((noinline, cold)) static unsigned find_wide(const struct routes *routes,
-                                                          const struct route *route, unsigned by,
+                                                          const struct route *route,
+                                                          unsigned lane_index,
                                                           const struct lane_outgoing *frame)
 {
     const struct path_lanes *lanes = routes->lanes;
 
-    for (unsigned i = 0; i < lanes->count && is_too_long(routes, route, by, frame); i++) {
+    for (unsigned i = 0; i < lanes->count && is_too_long(routes, route, lane_index, frame); i++) {
         if (paths_is_for_all(lanes, i) && paths_is_usable(&route->paths, lanes, i) &&
             lanes->lanes[i]->narrowed_bytes == 0) {
             return i;
         }
     }
-    return by;
+    return lane_index;
 }
 
 unsigned route_send_sequenced(struct routes *routes, struct route *route,
@@ -132,30 +133,30 @@ unsigned route_send_sequenced(struct routes *routes, struct route *route,
     }
     struct convoy *convoy = &route->convoy;
     unsigned fast = route->paths.fast;
-    unsigned by = convoy_choose(convoy, frames, count, first, highest, fast);
+    unsigned lane_index = convoy_choose(convoy, frames, count, first, highest, fast);
     for (unsigned i = 0; convoy_has_trains(convoy) && i + 1 < count; i++) {
         outgoing[i].shorter_bytes = convoy_shorter_bytes(frames[i], frames[i + 1]);
     }
-    if (is_narrowed(routes, by)) {
-        count = count_alike(routes, route, by, outgoing, count);
-        by = find_wide(routes, route, by, outgoing);
+    if (is_narrowed(routes, lane_index)) {
+        count = count_alike(routes, route, lane_index, outgoing, count);
+        lane_index = find_wide(routes, route, lane_index, outgoing);
     }
-    unsigned taken = route_send(routes, route, by, outgoing, count);
-    if (taken == 0 && by != fast) { /* a lane that takes nothing must not stop the others */
-        by = fast;
-        if (is_narrowed(routes, by)) {
-            count = count_alike(routes, route, by, outgoing, count);
-            by = find_wide(routes, route, by, outgoing);
+    unsigned taken = route_send(routes, route, lane_index, outgoing, count);
+    if (taken == 0 && lane_index != fast) { /* a lane that takes nothing must not stop the others */
+        lane_index = fast;
+        if (is_narrowed(routes, lane_index)) {
+            count = count_alike(routes, route, lane_index, outgoing, count);
+            lane_index = find_wide(routes, route, lane_index, outgoing);
         }
-        taken = route_send(routes, route, by, outgoing, count);
+        taken = route_send(routes, route, lane_index, outgoing, count);
     }
-    enum flow_way way = convoy_way_of(convoy, by, fast);
+    enum flow_way way = convoy_way_of(convoy, lane_index, fast);
     for (unsigned i = 0; i < taken; i++) {
         frames[i]->way = (uint8_t)way;
         frames[i]->first_way = frames[i]->transmissions == 0 ? (uint8_t)way : frames[i]->first_way;
     }
-    if (by != fast) {
-        convoy_sent(convoy, highest, taken, by);
+    if (lane_index != fast) {
+        convoy_sent(convoy, highest, taken, lane_index);
     }
     route->gathers = convoy_gathers(convoy);
     return taken;

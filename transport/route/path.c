@@ -81,11 +81,12 @@ bool paths_prove(struct paths *paths, const struct path_lanes *lanes, unsigned l
     return paths->fast != before;
 }
 
-bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned by)
+bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned lane_index)
 {
     unsigned before = paths->fast;
-    bool concerned =
-        lanes->down[by] ? before == by : !paths->astray || preferred(paths, lanes) == by;
+    bool concerned = lanes->down[lane_index]
+                         ? before == lane_index
+                         : !paths->astray || preferred(paths, lanes) == lane_index;
 
     if (concerned) {
         paths_choose(paths, lanes);
@@ -116,11 +117,12 @@ void paths_return(struct paths *paths, const struct path_lanes *lanes, uint64_t 
     paths->returned_ns = now_ns;
 }
 
-void paths_use(struct paths *paths, const struct path_lanes *lanes, unsigned by, uint64_t now_ns)
+void paths_use(struct paths *paths, const struct path_lanes *lanes, unsigned lane_index,
+               uint64_t now_ns)
 {
     leave(paths, now_ns);
-    paths->fast = (uint8_t)by;
-    paths->astray = by != preferred(paths, lanes);
+    paths->fast = (uint8_t)lane_index;
+    paths->astray = lane_index != preferred(paths, lanes);
 }
 
 bool paths_next(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns)

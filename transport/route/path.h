@@ -121,21 +121,23 @@ void paths_choose(struct paths *paths, const struct path_lanes *lanes);
 /** A lane has gone down or come up (see `down`): the peer uses another, or the one that came up if
  * it is preferred. A peer that has left a lane without answers does not return there because
  * another lane changed. @return true: `fast` has changed. */
-bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned by);
+bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned lane_index);
 
 /** Sets `fast` to the next lane, in a circle, that reaches the peer and is not down.
  *  @return true: `fast` has changed. */
 bool paths_next(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns);
 
 /** Sets `fast` to that lane, because the peer does so. */
-void paths_use(struct paths *paths, const struct path_lanes *lanes, unsigned by, uint64_t now_ns);
+void paths_use(struct paths *paths, const struct path_lanes *lanes, unsigned lane_index,
+               uint64_t now_ns);
 
-/** Is it time to return to the preferred lane? The peer was just heard on lane `by`, so it may only
- * have been stopped. Each time the preferred lane fails again, the next return is later. */
-static inline bool paths_may_return(const struct paths *paths, unsigned by, uint64_t now_ns)
+/** Is it time to return to the preferred lane? The peer was just heard on lane `lane_index`, so it
+ * may only have been stopped. Each time the preferred lane fails again, the next return is later.
+ */
+static inline bool paths_may_return(const struct paths *paths, unsigned lane_index, uint64_t now_ns)
 {
     return paths->astray && (now_ns - paths->left_ns >= paths->wait_ns ||
-                             (by < paths->fast && paths->wait_ns == PATH_RETURN_NS));
+                             (lane_index < paths->fast && paths->wait_ns == PATH_RETURN_NS));
 }
 
 /** Returns to the preferred lane. */

@@ -48,9 +48,9 @@ static inline uint32_t route_checksum_bytes(const struct route *route, const str
     return route->checked && lane->needs_checksum ? (uint32_t)sizeof(le32) : 0;
 }
 
-/** Sends frames over the lane with index `by`, if what they are may go there before it is
+/** Sends frames over the lane `lane_index`, if what they are may go there before it is
  *  proven. @return how many were taken; if none, the lane is one of those that refuse. */
-unsigned route_send(struct routes *routes, struct route *route, unsigned by,
+unsigned route_send(struct routes *routes, struct route *route, unsigned lane_index,
                     const struct lane_outgoing *frames, unsigned count);
 
 /** Sends sequenced frames of a flow in order over the lane that is best for them, and notes the way
@@ -66,7 +66,7 @@ void route_write_checksums(const struct lane *lane, const struct lane_outgoing *
                            unsigned count);
 
 /** Sends frames over a lane of a route that has a seal: for route_send(). @return likewise */
-unsigned route_send_sealed(struct routes *routes, struct route *route, unsigned by,
+unsigned route_send_sealed(struct routes *routes, struct route *route, unsigned lane_index,
                            const struct lane_outgoing *frames, unsigned count);
 
 #endif /* BEOWIRE_ROUTE_ROUTE_H */

@@ -52,20 +52,20 @@ static struct lane_outgoing seal_frame(struct seal *seal, const struct lane_outg
     return sealed;
 }
 
-unsigned route_send_sealed(struct routes *routes, struct route *route, unsigned by,
+unsigned route_send_sealed(struct routes *routes, struct route *route, unsigned lane_index,
                            const struct lane_outgoing *frames, unsigned count)
 {
-    struct lane *lane = routes->lanes->lanes[by];
+    struct lane *lane = routes->lanes->lanes[lane_index];
     struct sealed_head heads[FLOW_BATCH_FRAMES];
     struct lane_outgoing sealed[FLOW_BATCH_FRAMES];
 
     if (lane->is_certain || count == 0 || frame_is_never_sealed(frame_type_of(frames->head))) {
-        return lane->operations->send(lane, &route->paths.to[by], frames, count);
+        return lane->operations->send(lane, &route->paths.to[lane_index], frames, count);
     }
     count = count < FLOW_BATCH_FRAMES ? count : FLOW_BATCH_FRAMES;
     for (unsigned i = 0; i < count; i++) {
         sealed[i] = seal_frame(route->seal, &frames[i], &heads[i]);
     }
     trace_here(routes->trace, TRACE_SEALED, count);
-    return lane->operations->send(lane, &route->paths.to[by], sealed, count);
+    return lane->operations->send(lane, &route->paths.to[lane_index], sealed, count);
 }

@@ -56,15 +56,16 @@ static int setup(void **state)
 /** Sends the first `count` frames as route_send_sequenced() does. @return the lane. */
 static unsigned dispatch(struct fixture *fixture, unsigned count)
 {
-    unsigned by = convoy_choose(&fixture->convoy, fixture->batch, count, fixture->flow.first,
-                                fixture->flow.highest, fixture->paths.fast);
+    unsigned lane_index =
+        convoy_choose(&fixture->convoy, fixture->batch, count, fixture->flow.first,
+                      fixture->flow.highest, fixture->paths.fast);
 
-    if (by != fixture->paths.fast) {
-        convoy_sent(&fixture->convoy, fixture->flow.highest, count, by);
+    if (lane_index != fixture->paths.fast) {
+        convoy_sent(&fixture->convoy, fixture->flow.highest, count, lane_index);
     }
     fixture->flow.highest += count;
     fixture->flow.next = fixture->flow.highest;
-    return by;
+    return lane_index;
 }
 
 /** All is acknowledged; its first frame left by `lane` first. */
@@ -210,9 +211,9 @@ static unsigned lose(struct fixture *fixture, unsigned bursts, unsigned dead)
     unsigned by_dead = 0;
 
     for (unsigned i = 0; i < bursts; i++) {
-        unsigned by = dispatch(fixture, FRAMES);
-        by_dead += by == dead;
-        acknowledge_of(fixture, by, by == dead ? 2 : 1);
+        unsigned lane_index = dispatch(fixture, FRAMES);
+        by_dead += lane_index == dead;
+        acknowledge_of(fixture, lane_index, lane_index == dead ? 2 : 1);
     }
     return by_dead;
 }
