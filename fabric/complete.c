@@ -366,7 +366,7 @@ static void advance(struct endpoint *endpoint)
     }
 }
 
-int endpoint_progress(struct endpoint *endpoint)
+int complete_poll(struct endpoint *endpoint)
 {
     struct beowire_completion done[ENDPOINT_BATCH];
 
@@ -390,7 +390,7 @@ int endpoint_progress(struct endpoint *endpoint)
     return count < 0 ? count : 0;
 }
 
-bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
+bool complete_wait(struct endpoint *endpoint, uint64_t timeout_ns)
 {
     return endpoint->transport != NULL && beowire_wait(endpoint->transport, timeout_ns) > 0;
 }

@@ -119,10 +119,10 @@ static inline struct endpoint *endpoint_of(struct fid_ep *fid)
 
 /** Takes completions from the transport, as many as the queues have room for. In complete.c.
  *  @return 0, or -FI_ENETDOWN. */
-int endpoint_progress(struct endpoint *endpoint);
+int complete_poll(struct endpoint *endpoint);
 
 /** Waits for the transport at most so long. @return true: there are completions to take. */
-bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns);
+bool complete_wait(struct endpoint *endpoint, uint64_t timeout_ns);
 
 /** The transport's number of a peer, which is added to it if necessary.
  *  @return 0; -FI_EINVAL: no such address; -FI_ENOSPC; -FI_ENOMEM. */

@@ -77,7 +77,7 @@ int progress_make(const struct progress *progress)
     int status = 0;
 
     for (size_t i = 0; i < progress->count; i++) {
-        int one = endpoint_progress(progress->endpoints[i]);
+        int one = complete_poll(progress->endpoints[i]);
         status = one != 0 ? one : status;
     }
     return status;
@@ -86,7 +86,7 @@ int progress_make(const struct progress *progress)
 int progress_look(const struct progress *progress)
 {
     for (size_t i = 0; i < progress->count; i++) {
-        if (endpoint_wait(progress->endpoints[i], 0)) {
+        if (complete_wait(progress->endpoints[i], 0)) {
             return progress_make(progress); /* there is work, so the core is not yielded */
         }
     }
@@ -106,7 +106,7 @@ bool progress_wait(const struct progress *progress, uint64_t deadline_ns)
             return false;
         }
         uint64_t left_ns = deadline_ns - now;
-        if (endpoint_wait(progress->endpoints[i], left_ns < SLICE_NS ? left_ns : SLICE_NS) ||
+        if (complete_wait(progress->endpoints[i], left_ns < SLICE_NS ? left_ns : SLICE_NS) ||
             domain_is_wanted(progress->endpoints[i]->domain)) {
             return true;
         }

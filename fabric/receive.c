@@ -274,7 +274,7 @@ static int look(struct endpoint *endpoint, const struct reception *reception)
     }
     if (peeks) {
         /* Makes progress, so that a program that peeks only once finds a message that has come. */
-        int status = endpoint_progress(endpoint);
+        int status = complete_poll(endpoint);
         return status != 0 ? status : peek(endpoint, reception);
     }
     return claims ? receive_claimed(endpoint, reception) : -FI_EINVAL;
@@ -286,7 +286,7 @@ ssize_t receive(struct endpoint *endpoint, const struct reception *reception)
     int status =
         (reception->flags & LOOKING) != 0 ? look(endpoint, reception) : post(endpoint, reception);
     if (status == -FI_EAGAIN) {
-        (void)endpoint_progress(endpoint);
+        (void)complete_poll(endpoint);
     }
     domain_unlock(endpoint->domain);
     return status;

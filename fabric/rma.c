@@ -37,7 +37,7 @@ int remote_check(struct endpoint *endpoint, const struct remote *remote, beowire
 ssize_t remote_finish(struct endpoint *endpoint, int status)
 {
     if (status == -FI_EAGAIN) {
-        (void)endpoint_progress(endpoint); /* who only tries again has to get on too */
+        (void)complete_poll(endpoint); /* who only tries again has to get on too */
     }
     domain_unlock(endpoint->domain);
     return status;

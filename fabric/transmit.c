@@ -133,7 +133,7 @@ static int send_somehow(struct endpoint *endpoint, const struct transmission *me
 static ssize_t finish(struct endpoint *endpoint, int status)
 {
     if (status == -FI_EAGAIN) {
-        (void)endpoint_progress(endpoint);
+        (void)complete_poll(endpoint);
     }
     domain_unlock(endpoint->domain);
     return status;

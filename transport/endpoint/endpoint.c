@@ -71,8 +71,8 @@ static int new_secret(uint8_t secret[ADDRESS_SECRET_BYTES])
     return 0;
 }
 
-static void own_address(const struct path_lanes *lanes, const uint8_t secret[ADDRESS_SECRET_BYTES],
-                        uint16_t ethertype, uint16_t endpoint, struct beowire_address *address)
+static void make_address(const struct path_lanes *lanes, const uint8_t secret[ADDRESS_SECRET_BYTES],
+                         uint16_t ethertype, uint16_t endpoint, struct beowire_address *address)
 {
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
@@ -124,7 +124,8 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         if (settings->busy_poll_us != SETTINGS_AS_HOST) {
             lanes_busy_poll(&core_options.lanes, settings->busy_poll_us);
         }
-        own_address(&core_options.lanes, secret, options->ethertype, number, &core_options.address);
+        make_address(&core_options.lanes, secret, options->ethertype, number,
+                     &core_options.address);
         status = core_open(&endpoint->core, &core_options);
         endpoint->core.options.limits = NULL; /* copied; they do not outlive this call */
     }
@@ -135,7 +136,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     }
     endpoint->core.routes.trace = trace_file_ring(&endpoint->trace);
     ticks_open(&endpoint->ticks, TICKS_SOURCE);
-    stats_open(&endpoint->stats, &endpoint->core, own_clock(endpoint));
+    stats_open(&endpoint->stats, &endpoint->core, endpoint_clock(endpoint));
     stats_missing(&endpoint->stats, &endpoint->missing);
     return 0;
 }
@@ -177,7 +178,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     patience_limit(&opened->patience, settings.spin_ns);
     status = set_up(opened, &read, &settings);
     if (status == 0) {
-        status = own_keeper(opened, read.progress);
+        status = endpoint_keeper(opened, read.progress);
         if (status != 0) {
             trace_file_discard(&opened->trace);
             take_down(opened, false);
@@ -194,22 +195,22 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
 
 int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
-        status = own_flush(endpoint, timeout_ns);
-        own_leave(endpoint);
+        status = endpoint_flush(endpoint, timeout_ns);
+        endpoint_leave(endpoint);
     }
     return status;
 }
 
 int beowire_leave(beowire_endpoint *endpoint)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         core_leave(&endpoint->core);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
@@ -219,15 +220,15 @@ int beowire_leave(beowire_endpoint *endpoint)
 static void say_goodbye(struct beowire_endpoint *endpoint, uint64_t linger_ns)
 {
     uint64_t patience_ns = linger_ns < ENDPOINT_GOODBYE_NS ? linger_ns : ENDPOINT_GOODBYE_NS;
-    uint64_t start_ns = own_clock(endpoint);
+    uint64_t start_ns = endpoint_clock(endpoint);
     uint64_t pause_ns = ENDPOINT_GOODBYE_NS / 16;
     uint64_t now_ns = start_ns;
 
     while (core_say_goodbye(&endpoint->core) && now_ns - start_ns < patience_ns) {
         uint64_t said_ns = now_ns;
         while (now_ns - said_ns < pause_ns && core_has_connections(&endpoint->core)) {
-            own_progress(endpoint);
-            now_ns = own_clock(endpoint);
+            endpoint_progress(endpoint);
+            now_ns = endpoint_clock(endpoint);
         }
         pause_ns *= 2;
     }
@@ -247,7 +248,7 @@ static void abandon(struct beowire_endpoint *endpoint)
 
 int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
 {
-    int status = own_check(endpoint);
+    int status = endpoint_check(endpoint);
 
     if (status != 0 && status != -ECHILD) {
         return status;
@@ -259,7 +260,7 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
     keeper_stop(&endpoint->keeper);
     endpoint->core.undelivered = false; /* the application knows of earlier failures */
     core_leave(&endpoint->core);
-    status = own_flush(endpoint, linger_ns);
+    status = endpoint_flush(endpoint, linger_ns);
     if (status != 0 || endpoint->core.undelivered) {
         status = -ETIMEDOUT;
     }
@@ -272,15 +273,15 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
 void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *address)
 {
     if (address != NULL) {
-        *address =
-            own_check(endpoint) == 0 ? endpoint->core.options.address : (struct beowire_address){0};
+        *address = endpoint_check(endpoint) == 0 ? endpoint->core.options.address
+                                                 : (struct beowire_address){0};
     }
 }
 
 int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index, const char **name,
                          int *reason)
 {
-    int status = own_check(endpoint);
+    int status = endpoint_check(endpoint);
 
     if (status == 0 && (name == NULL || reason == NULL)) {
         status = -EINVAL;
@@ -297,7 +298,7 @@ int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index, const
 
 const char *beowire_missing_lane_reason(const beowire_endpoint *endpoint, unsigned index)
 {
-    return own_check(endpoint) == 0 && index < endpoint->missing.count
+    return endpoint_check(endpoint) == 0 && index < endpoint->missing.count
                ? endpoint->missing.at[index].reason
                : NULL;
 }
@@ -320,23 +321,23 @@ static int do_peer_add(beowire_endpoint *endpoint, const struct beowire_address 
 int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
                      beowire_peer *peer)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = do_peer_add(endpoint, address, peer);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
 
 int beowire_peer_forget(beowire_endpoint *endpoint, beowire_peer peer)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         struct core_peer *found = core_peer_at(&endpoint->core, peer);
         status = found != NULL ? core_peer_forget(&endpoint->core, found) : -EINVAL;
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
@@ -344,8 +345,8 @@ int beowire_peer_forget(beowire_endpoint *endpoint, beowire_peer peer)
 int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
                          struct beowire_address *address)
 {
-    beowire_endpoint *own = own_of(endpoint);
-    int status = address == NULL ? -EINVAL : own_enter(own);
+    beowire_endpoint *own = endpoint_writable(endpoint);
+    int status = address == NULL ? -EINVAL : endpoint_enter(own);
 
     if (status == 0) {
         const struct core_peer *found = core_peer_at(&own->core, peer);
@@ -354,21 +355,21 @@ int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
         } else {
             *address = found->address;
         }
-        own_leave(own);
+        endpoint_leave(own);
     }
     return status;
 }
 
 int beowire_peer_was_heard(const beowire_endpoint *endpoint, beowire_peer peer)
 {
-    beowire_endpoint *own = own_of(endpoint);
-    int status = own_enter(own);
+    beowire_endpoint *own = endpoint_writable(endpoint);
+    int status = endpoint_enter(own);
 
     if (status == 0) {
         const struct core_peer *found = core_peer_at(&own->core, peer);
         status =
             found == NULL ? -EINVAL : found->message.key != 0; /* it gives one when it begins */
-        own_leave(own);
+        endpoint_leave(own);
     }
     return status;
 }
@@ -383,20 +384,20 @@ static int post(beowire_endpoint *endpoint, beowire_peer peer, const struct core
     }
     if (message->how == CORE_INJECT &&
         message->bytes > message_limits_inject(&core->messages.limits) &&
-        message->bytes > own_inject_bytes(endpoint, sizeof(struct frame_eager))) {
+        message->bytes > endpoint_inject_bytes(endpoint, sizeof(struct frame_eager))) {
         return -EMSGSIZE;
     }
-    return core_post(core, to, message, own_clock_of, endpoint);
+    return core_post(core, to, message, endpoint_clock_of, endpoint);
 }
 
 static int post_message(beowire_endpoint *endpoint, beowire_peer peer,
                         const struct core_post *message)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = post(endpoint, peer, message);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
@@ -437,7 +438,7 @@ int beowire_send_matched(beowire_endpoint *endpoint, beowire_peer peer, uint64_t
                                             .context = context});
 }
 
-uint64_t own_inject_bytes(const beowire_endpoint *endpoint, size_t operation_bytes)
+uint64_t endpoint_inject_bytes(const beowire_endpoint *endpoint, size_t operation_bytes)
 {
     const struct path_lanes *lanes = &endpoint->core.options.lanes;
     uint32_t frame_bytes = UINT32_MAX;
@@ -462,7 +463,9 @@ int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
 
 uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint)
 {
-    return own_check(endpoint) == 0 ? own_inject_bytes(endpoint, sizeof(struct frame_eager)) : 0;
+    return endpoint_check(endpoint) == 0
+               ? endpoint_inject_bytes(endpoint, sizeof(struct frame_eager))
+               : 0;
 }
 
 static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
@@ -478,11 +481,11 @@ static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t ta
     int status = message_receive(&core->messages, from != NULL ? &from->message : NULL, tag, ignore,
                                  data, bytes, context, &touched);
     if (touched != NULL) {
-        uint64_t now_ns = own_clock(endpoint);
+        uint64_t now_ns = endpoint_clock(endpoint);
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
     } else if (status == 0 && from != NULL && !core_watch(core, from)) {
-        core_connect(core, from, own_clock(endpoint));
+        core_connect(core, from, endpoint_clock(endpoint));
     }
     return status;
 }
@@ -499,16 +502,16 @@ static int find_source(const struct core *core, beowire_peer peer, const struct 
 int beowire_peek(const beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
                  struct beowire_completion *found)
 {
-    beowire_endpoint *own = own_of(endpoint);
+    beowire_endpoint *own = endpoint_writable(endpoint);
     const struct message_peer *from = NULL;
-    int status = found == NULL ? -EINVAL : own_enter(own);
+    int status = found == NULL ? -EINVAL : endpoint_enter(own);
 
     if (status == 0) {
         status = find_source(&own->core, peer, &from);
         if (status == 0) {
             status = message_peek(&own->core.messages, from, tag, ignore, found);
         }
-        own_leave(own);
+        endpoint_leave(own);
     }
     return status;
 }
@@ -517,14 +520,14 @@ int beowire_claim(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, u
                   struct beowire_completion *found, beowire_message *message)
 {
     const struct message_peer *from = NULL;
-    int status = found == NULL || message == NULL ? -EINVAL : own_enter(endpoint);
+    int status = found == NULL || message == NULL ? -EINVAL : endpoint_enter(endpoint);
 
     if (status == 0) {
         status = find_source(&endpoint->core, peer, &from);
         if (status == 0) {
             status = message_claim(&endpoint->core.messages, from, tag, ignore, found, message);
         }
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
@@ -537,7 +540,7 @@ static int do_receive_claimed(beowire_endpoint *endpoint, beowire_message messag
     int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
 
     if (touched != NULL) {
-        uint64_t now_ns = own_clock(endpoint);
+        uint64_t now_ns = endpoint_clock(endpoint);
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
     }
@@ -547,11 +550,11 @@ static int do_receive_claimed(beowire_endpoint *endpoint, beowire_message messag
 int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message, void *data,
                             uint64_t bytes, void *context)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = do_receive_claimed(endpoint, message, data, bytes, context);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
@@ -559,22 +562,22 @@ int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message,
 int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
                     void *data, uint64_t bytes, void *context)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = do_receive(endpoint, peer, tag, ignore, data, bytes, context);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
 
 int beowire_cancel(beowire_endpoint *endpoint, const void *context)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = core_cancel(&endpoint->core, context);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
@@ -586,34 +589,34 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
     if (completions == NULL && count > 0) {
         return -EINVAL;
     }
-    own_progress(endpoint);
+    endpoint_progress(endpoint);
     while ((size_t)taken < count && taken < INT_MAX &&
            message_complete(&endpoint->core.messages, &completions[taken])) {
         struct core_peer *touched = core_taken(&endpoint->core, &completions[taken++]);
         if (touched != NULL) {
-            core_service(&endpoint->core, touched, own_clock(endpoint));
+            core_service(&endpoint->core, touched, endpoint_clock(endpoint));
         }
     }
     if (endpoint->idle_polls % POLLS_PER_BREAK == POLLS_PER_BREAK - 1 && taken == 0) {
-        own_break(endpoint);
+        endpoint_break(endpoint);
     } else if (crowd_is_there(&endpoint->crowd) && taken == 0 &&
                endpoint->idle_polls % POLLS_PER_CROWDED_LOOK == 1) {
-        own_idle(endpoint);
+        endpoint_idle(endpoint);
     }
     if (taken > 0) {
         trace_here(endpoint->core.routes.trace, TRACE_TAKEN, (uint64_t)taken);
     }
-    endpoint->served_seen = own_served(endpoint);
+    endpoint->served_seen = endpoint_served(endpoint);
     return taken == 0 ? endpoint->status : taken;
 }
 
 int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions, size_t count)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = do_poll(endpoint, completions, count);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }

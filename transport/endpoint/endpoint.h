@@ -58,11 +58,11 @@ struct beowire_endpoint {
 };
 
 /** Longest message that is injected, if the first frame has so long a header of its operation. */
-uint64_t own_inject_bytes(const struct beowire_endpoint *endpoint, size_t operation_bytes);
+uint64_t endpoint_inject_bytes(const struct beowire_endpoint *endpoint, size_t operation_bytes);
 
 /** Can this handle be used? @return 0; -EINVAL: NULL; -EBADF: it has been closed; -ECHILD: it is
  * that of a parent. */
-static inline int own_check(const struct beowire_endpoint *endpoint)
+static inline int endpoint_check(const struct beowire_endpoint *endpoint)
 {
     if (__builtin_expect(endpoint == NULL, 0)) {
         return -EINVAL;
@@ -74,16 +74,17 @@ static inline int own_check(const struct beowire_endpoint *endpoint)
 }
 
 /** For those who only look: that is a turn, too. */
-static inline struct beowire_endpoint *own_of(const struct beowire_endpoint *endpoint)
+static inline struct beowire_endpoint *endpoint_writable(const struct beowire_endpoint *endpoint)
 {
     return (struct beowire_endpoint *)(uintptr_t)endpoint;
 }
 
-/** The application's turn, if the handle can be used. @return as own_check(); 0: own_leave() it.
+/** The application's turn, if the handle can be used. @return as endpoint_check(); 0:
+ * endpoint_leave() it.
  */
-static inline int own_enter(struct beowire_endpoint *endpoint)
+static inline int endpoint_enter(struct beowire_endpoint *endpoint)
 {
-    int status = own_check(endpoint);
+    int status = endpoint_check(endpoint);
 
     if (status == 0) {
         turn_enter(&endpoint->turn);
@@ -92,7 +93,7 @@ static inline int own_enter(struct beowire_endpoint *endpoint)
 }
 
 /** The application goes, perhaps for long: what it leaves held back the keeper sends soon. */
-static inline void own_leave(struct beowire_endpoint *endpoint)
+static inline void endpoint_leave(struct beowire_endpoint *endpoint)
 {
     if (__builtin_expect(core_has_held(&endpoint->core), 0)) {
         keeper_hurry(&endpoint->keeper);
@@ -101,7 +102,7 @@ static inline void own_leave(struct beowire_endpoint *endpoint)
 }
 
 /** What peers have done to our memory: whoever counts that is woken, too. */
-static inline uint64_t own_served(const struct beowire_endpoint *endpoint)
+static inline uint64_t endpoint_served(const struct beowire_endpoint *endpoint)
 {
     const struct message_counters *counters = &endpoint->core.messages.counters;
 
@@ -109,34 +110,34 @@ static inline uint64_t own_served(const struct beowire_endpoint *endpoint)
 }
 
 /** CLOCK_MONOTONIC, nearly, for whoever has the turn. ns */
-static inline uint64_t own_clock(struct beowire_endpoint *endpoint)
+static inline uint64_t endpoint_clock(struct beowire_endpoint *endpoint)
 {
     return ticks_now(&endpoint->ticks);
 }
 
 /** The same, for the core. */
-static inline uint64_t own_clock_of(void *endpoint)
+static inline uint64_t endpoint_clock_of(void *endpoint)
 {
-    return own_clock(endpoint);
+    return endpoint_clock(endpoint);
 }
 
 /** Takes what has arrived, and now and then runs timers that are due. @return true: there was
  *  something. */
-bool own_progress(struct beowire_endpoint *endpoint);
+bool endpoint_progress(struct beowire_endpoint *endpoint);
 
 /** Waits until everything that was sent has been acknowledged, or has failed, at most so long; and
  *  acknowledges what came meanwhile. @return 0; -ETIMEDOUT; -ENETDOWN. */
-int own_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns);
+int endpoint_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns);
 
 /** Many polls in a row have found nothing: if others want this core, sleeps for a moment, or until
  *  a frame comes. */
-void own_break(struct beowire_endpoint *endpoint);
+void endpoint_break(struct beowire_endpoint *endpoint);
 
 /** Polls in a row have found nothing while others want this core: does as crowd.h advises. After
  * the first of them, and then after each POLLS_PER_CROWDED_LOOK. */
-void own_idle(struct beowire_endpoint *endpoint);
+void endpoint_idle(struct beowire_endpoint *endpoint);
 
 /** Starts the keeper that was ordered. @return 0, or a negative errno. */
-int own_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress);
+int endpoint_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress);
 
 #endif /* BEOWIRE_ENDPOINT_ENDPOINT_H */

@@ -24,30 +24,30 @@ static void publish_if_due(struct beowire_endpoint *endpoint, uint64_t now_ns)
     }
 }
 
-bool own_progress(struct beowire_endpoint *endpoint)
+bool endpoint_progress(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
 
     if (endpoint->status != 0) {
         endpoint->status = core_status(core); /* an interface may be up again */
     }
-    if (core_receive(core, own_clock_of, endpoint) > 0) {
+    if (core_receive(core, endpoint_clock_of, endpoint) > 0) {
         endpoint->idle_polls = 0;
         publish_if_due(endpoint, core->messages.now_ns);
         if (core_asks_looks(core)) {
-            core_look_held(core, false, own_clock(endpoint));
+            core_look_held(core, false, endpoint_clock(endpoint));
         }
         return true;
     }
     if (core_asks_looks(core)) {
-        core_look_held(core, true, own_clock(endpoint));
+        core_look_held(core, true, endpoint_clock(endpoint));
     }
     if (core_has_bulk(core)) {
-        core_bulk(core, own_clock(endpoint));
+        core_bulk(core, endpoint_clock(endpoint));
     }
     unsigned polls = ++endpoint->idle_polls;
     if (core->deadline_ns != UINT64_MAX && polls % POLLS_PER_CLOCK == 0) {
-        core_timers(core, own_clock(endpoint));
+        core_timers(core, endpoint_clock(endpoint));
     }
     if (polls % POLLS_PER_STATUS == 0) {
         endpoint->status = core_status(core);
@@ -164,7 +164,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
     bool found = false; /* a frame has come since the clock was read */
 
     for (unsigned looks = 0;; looks++) {
-        found = own_progress(endpoint) || found;
+        found = endpoint_progress(endpoint) || found;
         if (has_completions(endpoint)) {
             if (!disturbed) {
                 note_patience(patience, false);
@@ -178,7 +178,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             continue; /* polling is cheaper than reading the clock */
         }
         uint64_t before_ns = now_ns;
-        now_ns = own_clock(endpoint);
+        now_ns = endpoint_clock(endpoint);
         if (start_ns == 0) {
             start_ns = spun_since_ns = before_ns = now_ns;
             end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
@@ -199,7 +199,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             if (status != 0) {
                 return status;
             }
-            now_ns = spun_since_ns = own_clock(endpoint);
+            now_ns = spun_since_ns = endpoint_clock(endpoint);
         }
         found = false;
     }
@@ -207,29 +207,29 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
 
 int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = wait_for_completions(endpoint, timeout_ns);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
 
-int own_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
+int endpoint_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
     struct core *core = &endpoint->core;
-    uint64_t start_ns = own_clock(endpoint);
+    uint64_t start_ns = endpoint_clock(endpoint);
     uint64_t end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
     uint64_t spun_since_ns = start_ns;
     uint64_t now_ns = start_ns;
 
     while (!core_is_flushed(core)) {
-        bool found = own_progress(endpoint);
+        bool found = endpoint_progress(endpoint);
         if (endpoint->status != 0) {
             return endpoint->status;
         }
-        now_ns = own_clock(endpoint);
+        now_ns = endpoint_clock(endpoint);
         core_timers(core, now_ns);
         publish_if_due(endpoint, now_ns);
         if (core_is_flushed(core)) {
@@ -242,17 +242,17 @@ int own_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
         if (now_ns - spun_since_ns >= endpoint->patience.spin_ns) {
             /* The next poll notices a signal, or an interface that is down. */
             (void)sleep_until(endpoint, now_ns, end_ns);
-            spun_since_ns = own_clock(endpoint);
+            spun_since_ns = endpoint_clock(endpoint);
         }
     }
     core_acknowledge(core, now_ns);
     return 0;
 }
 
-void own_break(struct beowire_endpoint *endpoint)
+void endpoint_break(struct beowire_endpoint *endpoint)
 {
-    publish_if_due(endpoint, own_clock(endpoint));
-    uint64_t now_ns = own_clock(endpoint);
+    publish_if_due(endpoint, endpoint_clock(endpoint));
+    uint64_t now_ns = endpoint_clock(endpoint);
     bool disturbed = contention_look(&endpoint->contention, now_ns);
 
     note_patience(&endpoint->patience, disturbed);
@@ -270,7 +270,7 @@ static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
     struct crowd *crowd = &endpoint->crowd;
 
     (void)sched_yield();
-    uint64_t back_ns = own_clock(endpoint);
+    uint64_t back_ns = endpoint_clock(endpoint);
     if (crowd_yielded(crowd, now_ns, back_ns) && contention_look(&endpoint->contention, back_ns)) {
         crowd_noticed(crowd, back_ns);
     }
@@ -279,20 +279,20 @@ static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
     }
 }
 
-void own_idle(struct beowire_endpoint *endpoint)
+void endpoint_idle(struct beowire_endpoint *endpoint)
 {
     if (core_has_bulk(&endpoint->core) && !endpoint->core.bulk_is_stuck) {
         return; /* nothing comes, but there is work */
     }
-    uint64_t now_ns = own_clock(endpoint);
+    uint64_t now_ns = endpoint_clock(endpoint);
     enum crowd_advice advice = crowd_look(&endpoint->crowd, now_ns, endpoint->idle_polls);
 
     if (advice == CROWD_YIELD) {
         give_way(endpoint, now_ns);
     } else if (advice == CROWD_SLEEP) {
         core_timers(&endpoint->core, now_ns); /* POLLS_PER_CLOCK such polls take long */
-        own_break(endpoint);
-        crowd_slept(&endpoint->crowd, own_clock(endpoint));
+        endpoint_break(endpoint);
+        crowd_slept(&endpoint->crowd, endpoint_clock(endpoint));
     }
 }
 
@@ -300,7 +300,7 @@ void own_idle(struct beowire_endpoint *endpoint)
 
 int beowire_descriptor(beowire_endpoint *endpoint)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status != 0) {
         return status;
@@ -308,7 +308,7 @@ int beowire_descriptor(beowire_endpoint *endpoint)
     if (!endpoint->descriptor.is_open) {
         status = descriptor_open(&endpoint->descriptor, &endpoint->core.options.lanes);
     }
-    own_leave(endpoint);
+    endpoint_leave(endpoint);
     return status != 0 ? status : endpoint->descriptor.all;
 }
 
@@ -321,15 +321,15 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
         return -EINVAL;
     }
     descriptor_quieten(&endpoint->descriptor);
-    if (own_progress(endpoint)) {
+    if (endpoint_progress(endpoint)) {
         return -EAGAIN;
     }
-    uint64_t now_ns = own_clock(endpoint);
+    uint64_t now_ns = endpoint_clock(endpoint);
     core_send_held(core, now_ns);
     core_timers(core, now_ns);
     publish_if_due(endpoint, now_ns);
     if (has_completions(endpoint) || core_has_bulk(core) ||
-        own_served(endpoint) != endpoint->served_seen) {
+        endpoint_served(endpoint) != endpoint->served_seen) {
         return -EAGAIN;
     }
     endpoint->status = core_status(core);
@@ -346,11 +346,11 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
 
 int beowire_arm(beowire_endpoint *endpoint)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = arm_descriptor(endpoint);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
@@ -363,7 +363,7 @@ static void keep_descriptor(struct beowire_endpoint *endpoint, bool quiet)
 {
     bool stays = endpoint->keeper.duty.sleep != NULL; /* the keeper does the rest itself in time */
 
-    if (has_completions(endpoint) || own_served(endpoint) != endpoint->served_seen ||
+    if (has_completions(endpoint) || endpoint_served(endpoint) != endpoint->served_seen ||
         (!quiet && !stays)) {
         descriptor_ring(&endpoint->descriptor);
     } else {
@@ -392,11 +392,11 @@ static bool keeper_progress(void *context)
 
     core_look_at_all(core);
     for (unsigned i = 0; i < KEEPER_ROUNDS; i++) {
-        if (!own_progress(endpoint) && (!core_has_bulk(core) || core->bulk_is_stuck)) {
+        if (!endpoint_progress(endpoint) && (!core_has_bulk(core) || core->bulk_is_stuck)) {
             break; /* nothing has come, and nothing can be sent */
         }
     }
-    uint64_t arrived_ns = own_clock(endpoint);
+    uint64_t arrived_ns = endpoint_clock(endpoint);
     if (core_has_held(&endpoint->core)) {
         core_look_held(&endpoint->core, true, arrived_ns); /* noticed late */
     }
@@ -411,7 +411,7 @@ static bool keeper_progress(void *context)
         core_has_bulk(&endpoint->core) ? 0 : arm(endpoint, endpoint->keeper_readable);
     bool quiet = endpoint->keeper_descriptors > 0;
     if (quiet) {
-        uint64_t now_ns = own_clock(endpoint);
+        uint64_t now_ns = endpoint_clock(endpoint);
         uint64_t deadline_ns = endpoint->core.deadline_ns;
         endpoint->keeper_sleep_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
     }
@@ -436,7 +436,7 @@ static void keeper_sleep(void *context, uint64_t timeout_ns, int wake)
     (void)sleep_on(endpoint->keeper_readable, count + 1, time_ns < most_ns ? time_ns : most_ns);
 }
 
-int own_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress)
+int endpoint_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress)
 {
     struct keeper_duty duty = {.progress = keeper_progress, .context = endpoint};
 

@@ -26,7 +26,7 @@ static uint64_t new_key(struct core *core)
 int beowire_memory_register(beowire_endpoint *endpoint, void *base, uint64_t bytes, unsigned flags,
                             uint64_t *key)
 {
-    int status = key == NULL || (flags & ~MEMORY_FLAGS) != 0 ? -EINVAL : own_enter(endpoint);
+    int status = key == NULL || (flags & ~MEMORY_FLAGS) != 0 ? -EINVAL : endpoint_enter(endpoint);
 
     if (status != 0) {
         return status;
@@ -37,7 +37,7 @@ int beowire_memory_register(beowire_endpoint *endpoint, void *base, uint64_t byt
     if (status == 0) {
         *key = region.key;
     }
-    own_leave(endpoint);
+    endpoint_leave(endpoint);
     return status;
 }
 
@@ -49,7 +49,7 @@ static int do_unregister(struct beowire_endpoint *endpoint, uint64_t key)
     for (uint32_t i = 0; i < core->peer_count && status == 0; i++) {
         if (message_has_work(&core->peers[i]->message)) {
             core_service(core, core->peers[i],
-                         own_clock(endpoint)); /* peers are told that it has ended */
+                         endpoint_clock(endpoint)); /* peers are told that it has ended */
         }
     }
     return status;
@@ -57,11 +57,11 @@ static int do_unregister(struct beowire_endpoint *endpoint, uint64_t key)
 
 int beowire_memory_unregister(beowire_endpoint *endpoint, uint64_t key)
 {
-    int status = own_enter(endpoint);
+    int status = endpoint_enter(endpoint);
 
     if (status == 0) {
         status = do_unregister(endpoint, key);
-        own_leave(endpoint);
+        endpoint_leave(endpoint);
     }
     return status;
 }
@@ -72,7 +72,7 @@ static void go_on(struct beowire_endpoint *endpoint, struct core_peer *to, int s
     struct core *core = &endpoint->core;
 
     if (status == 0 || status == -EAGAIN) {
-        uint64_t now_ns = own_clock(endpoint);
+        uint64_t now_ns = endpoint_clock(endpoint);
         core_connect(core, to, now_ns);
         if (core_has_bulk(core)) {
             core_bulk(core, now_ns);
@@ -83,7 +83,7 @@ static void go_on(struct beowire_endpoint *endpoint, struct core_peer *to, int s
 int beowire_put(beowire_endpoint *endpoint, beowire_peer peer, const struct beowire_remote *remote,
                 const void *data, uint64_t bytes, unsigned flags, uint32_t immediate, void *context)
 {
-    int status = own_check(endpoint);
+    int status = endpoint_check(endpoint);
 
     if (status != 0) {
         return status;
@@ -104,14 +104,14 @@ int beowire_put(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
                             context);
         go_on(endpoint, to, status);
     }
-    own_leave(endpoint);
+    endpoint_leave(endpoint);
     return status;
 }
 
 int beowire_get(beowire_endpoint *endpoint, beowire_peer peer, const struct beowire_remote *remote,
                 void *data, uint64_t bytes, void *context)
 {
-    int status = own_check(endpoint);
+    int status = endpoint_check(endpoint);
 
     if (status != 0) {
         return status;
@@ -130,7 +130,7 @@ int beowire_get(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
         status = remote_get(&core->messages, &to->message, remote, data, bytes, context);
         go_on(endpoint, to, status);
     }
-    own_leave(endpoint);
+    endpoint_leave(endpoint);
     return status;
 }
 
@@ -156,7 +156,7 @@ int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
                    const struct beowire_remote *remote, const struct beowire_atomic *atomic,
                    void *context)
 {
-    int status = own_check(endpoint);
+    int status = endpoint_check(endpoint);
 
     if (status == 0) {
         status = remote == NULL ? -EINVAL : check_atomic(endpoint, atomic);
@@ -172,18 +172,19 @@ int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
         status = remote_atomic(&core->messages, &to->message, remote, atomic, context);
         go_on(endpoint, to, status);
     }
-    own_leave(endpoint);
+    endpoint_leave(endpoint);
     return status;
 }
 
 uint64_t beowire_put_inject_bytes(const beowire_endpoint *endpoint)
 {
-    return own_check(endpoint) == 0 ? own_inject_bytes(endpoint, sizeof(struct frame_put)) : 0;
+    return endpoint_check(endpoint) == 0 ? endpoint_inject_bytes(endpoint, sizeof(struct frame_put))
+                                         : 0;
 }
 
 uint32_t beowire_atomic_count(const beowire_endpoint *endpoint,
                               enum beowire_atomic_operation operation,
                               enum beowire_atomic_type type)
 {
-    return own_check(endpoint) == 0 ? atomic_count_max(operation, type) : 0;
+    return endpoint_check(endpoint) == 0 ? atomic_count_max(operation, type) : 0;
 }

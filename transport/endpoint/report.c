@@ -9,8 +9,8 @@
 int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
                     uint64_t *value)
 {
-    beowire_endpoint *own = own_of(endpoint);
-    int status = own_check(endpoint);
+    beowire_endpoint *own = endpoint_writable(endpoint);
+    int status = endpoint_check(endpoint);
 
     if (status == 0 && (name == NULL || value == NULL)) {
         status = -EINVAL;
@@ -24,21 +24,21 @@ int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char
     *name = counters_name(index);
     turn_enter(&own->turn);
     *value = counters_read(&own->core, index);
-    own_leave(own);
+    endpoint_leave(own);
     return 0;
 }
 
 int beowire_event(beowire_endpoint *endpoint, struct beowire_event *event)
 {
-    int status = event == NULL ? -EINVAL : own_enter(endpoint);
+    int status = event == NULL ? -EINVAL : endpoint_enter(endpoint);
 
     if (status != 0) {
         return status;
     }
     if (__builtin_expect(endpoint->core.events > 0, 0)) {
-        status = core_take_event(&endpoint->core, event, own_clock(endpoint));
+        status = core_take_event(&endpoint->core, event, endpoint_clock(endpoint));
     }
-    own_leave(endpoint);
+    endpoint_leave(endpoint);
     return status;
 }
 

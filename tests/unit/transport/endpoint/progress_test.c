@@ -185,7 +185,7 @@ TEST(poll__gives_the_core_away_only_if_it_is_wanted)
     }
     a->patience.spin_ns = PATIENCE_SPIN_MIN_NS; /* as if it were */
     uint64_t start_ns = now_ns();
-    own_break(a);
+    endpoint_break(a);
     assert_true(now_ns() - start_ns >= POLL_BREAK_NS);
     assert_int_equal(beowire_close(a, 0), 0);
 }
@@ -246,7 +246,7 @@ static void count_any_loss(beowire_endpoint *endpoint)
 static void *break_off(void *endpoint)
 {
     losses = 9;
-    own_break(endpoint);
+    endpoint_break(endpoint);
     return NULL;
 }
 
@@ -256,15 +256,15 @@ TEST(poll__by_several_threads_is_not_disturbance)
     pthread_t other;
 
     losses = 5;
-    own_break(a);
+    endpoint_break(a);
     assert_int_equal(pthread_create(&other, NULL, break_off, a), 0);
     assert_int_equal(pthread_join(other, NULL), 0);
-    own_break(a);
+    endpoint_break(a);
     assert_false(patience_is_crowded(&a->patience));
     assert_false(crowd_is_there(&a->crowd));
     count_any_loss(a);
     losses = 6; /* and this is */
-    own_break(a);
+    endpoint_break(a);
     assert_true(crowd_is_there(&a->crowd));
     losses = 0;
     assert_int_equal(beowire_close(a, 0), 0);
@@ -408,11 +408,11 @@ TEST(poll__notices_that_the_core_is_wanted)
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
     assert_false(patience_is_crowded(&a->patience));
-    own_break(a);
+    endpoint_break(a);
     assert_false(patience_is_crowded(&a->patience));
     count_any_loss(a);
     a->contention.switches--; /* as if it had been taken away since the last look */
-    own_break(a);
+    endpoint_break(a);
     assert_true(patience_is_crowded(&a->patience));
     assert_true(crowd_is_there(&a->crowd));
     assert_int_equal(beowire_close(a, 0), 0);
