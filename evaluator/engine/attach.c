@@ -30,7 +30,7 @@ static int start_watching(int descriptor)
     sigset_t before;
 
     sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the other thread */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* only the other thread handles signals */
     int error = pthread_create(&thread, NULL, watch, (void *)(intptr_t)descriptor);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error == 0 ? pthread_detach(thread) : error;
@@ -44,7 +44,7 @@ int attach(const char *name)
     if (error == 0) {
         return descriptor;
     }
-    (void)fprintf(stderr, "beowire-engine: cannot reach who wants this engine: %s\n",
+    (void)fprintf(stderr, "beowire-engine: cannot connect to the proxy of this engine: %s\n",
                   strerror(error));
     if (descriptor >= 0) {
         (void)close(descriptor);

@@ -16,13 +16,13 @@
 #include "exit.h"
 #include "trial.h"
 
-/* The least of so many groups: others who use the processor only ever make it more. */
+/* The minimum of this many groups, because other programs can only add to it. */
 #define GROUPS 400
 #define GROUP_CALLS 25
 
 #define PS_PER_NS 1e3
 
-/* Before the chain: the argument is read, and kept as a factor; after it: the verdict. */
+/* Before the chain: load the argument, and store it as a factor; after it: return the verdict. */
 #define OTHER_INSTRUCTIONS 3
 
 static double call_ns(void)
@@ -32,15 +32,15 @@ static double call_ns(void)
     for (size_t group = 0; group < GROUPS; group++) {
         const uint64_t before_ns = clock_now_ns();
         for (size_t call = 0; call < GROUP_CALLS; call++) {
-            (void)syscall(SYS_getppid); /* which the C library keeps nothing of */
+            (void)syscall(SYS_getppid); /* the C library does not cache it */
         }
         least_ns = fmin(least_ns, (double)(clock_now_ns() - before_ns) / GROUP_CALLS);
     }
     return least_ns;
 }
 
-/* SECCOMP_FILTER_FLAG_SPEC_ALLOW: older kernels switch a part of speculation off for processes with
- * a filter, which would slow all that they do. */
+/* SECCOMP_FILTER_FLAG_SPEC_ALLOW: otherwise older kernels disable some speculation for processes
+ * with a filter, which would slow down everything. */
 static int install(const struct sock_fprog *program)
 {
     const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
@@ -51,7 +51,7 @@ static int install(const struct sock_fprog *program)
         status = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
     }
     if (status > 0) {
-        return -EBUSY; /* the thread of this number has a filter of its own */
+        return -EBUSY; /* the thread of this number has a different filter */
     }
     return status == 0 ? 0 : -errno;
 }
@@ -84,7 +84,7 @@ int call_cost_add(uint64_t steps, struct call_cost *cost, char *reason, size_t r
     return 0;
 }
 
-/* In a child. @return picoseconds that a filter of `*context` steps adds. */
+/* Runs in a child. @return picoseconds that a filter of `*context` steps adds. */
 static int try_steps(const void *context, char *reason, size_t reason_bytes)
 {
     struct call_cost cost;
@@ -115,7 +115,8 @@ int call_cost_steps(uint64_t wanted_ns, uint64_t *steps, char *reason, size_t re
     }
     const double step_ps = fmax(most_ps - least_ps, 1) / CALL_COST_STEPS_MAX;
     *steps = (uint64_t)lround((wanted_ps - least_ps) / step_ps);
-    /* The first steps cost nothing: the processor does them beside the rest of the call. */
+    /* The first steps are free: the processor executes them in parallel with the rest of the
+     * call. */
     const int found_ps = trial(try_steps, steps, TRIAL_MS, reason, reason_bytes);
     if (found_ps < 0) {
         return found_ps;

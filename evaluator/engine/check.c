@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is behind a message in a buffer, and has to stay. */
+/* Bytes after a message in its buffer, which must not change. */
 #define FENCE_BYTES 64
 
 #define POISON 0xA5
 
-/* An unreliable driver's message is sent so often, at most. */
+/* The most attempts to send a message over an unreliable driver. */
 #define TRIES 20
 
-/* The byte at a place of message `number` (splitmix64's finaliser, a byte of eight at a time). */
+/* The byte at `at` in message `number`: a byte of splitmix64's finaliser. */
 static uint8_t content(uint64_t number, uint64_t size, uint64_t at)
 {
     uint64_t value = (number + 1) * UINT64_C(0x9E3779B97F4A7C15) + size + (at >> 3);
@@ -30,7 +30,7 @@ static void fill(uint8_t *data, uint64_t number, uint64_t size)
     }
 }
 
-/* The first byte that is not as it should be; `size`: all are. */
+/* The index of the first wrong byte; `size`: none. */
 static uint64_t first_difference(const uint8_t *data, uint64_t number, uint64_t size)
 {
     uint64_t at = 0;
@@ -59,7 +59,7 @@ static int wrong(char *reason, const char *what, uint64_t number, uint64_t size,
     return -EBADMSG;
 }
 
-/* Sends message `number`, and sees that the driver has left the caller's buffer alone. */
+/* Sends message `number`, and checks that the driver has not changed the buffer. */
 static int send_one(const struct check_request *request, uint64_t number, char *reason)
 {
     fill(request->outgoing, number, request->size);
@@ -76,7 +76,7 @@ static int send_one(const struct check_request *request, uint64_t number, char *
                : wrong(reason, "send() has changed its caller's data", number, request->size, at);
 }
 
-/* Receives a message that is one of those from `least` to `number`, and says which. */
+/* Receives a message, one of those from `least` to `number`, and returns its number. */
 static int receive_one(const struct check_request *request, uint64_t least, uint64_t *number,
                        char *reason)
 {
@@ -112,7 +112,7 @@ static int receive_one(const struct check_request *request, uint64_t least, uint
                  first_difference(request->incoming, *number, request->size));
 }
 
-/* One message there, and its answer back. */
+/* One message, and its answer. */
 static int exchange(const struct check_request *request, uint64_t number, char *reason)
 {
     const bool reliable = request->driver->reliable;
@@ -120,7 +120,7 @@ static int exchange(const struct check_request *request, uint64_t number, char *
     for (int tries = reliable ? 1 : TRIES; tries > 0 && error == -ETIMEDOUT; tries--) {
         uint64_t answer = number + 1;
         error = send_one(request, number, reason);
-        /* The late answer to an earlier one is no fault of an unreliable driver. */
+        /* An unreliable driver may deliver a late answer to an earlier message. */
         do {
             answer = number + 1;
             error =

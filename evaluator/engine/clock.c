@@ -6,7 +6,7 @@
 
 enum {
     CLOCK_GROUPS = 1001,
-    /* Reads in a group: the median of groups resolves fractions of a nanosecond. */
+    /* Times groups of reads: the median of groups resolves fractions of a nanosecond. */
     CLOCK_READS = 16,
 };
 

@@ -63,7 +63,7 @@ static int hex_digit(char digit)
     return -1;
 }
 
-/* Decodes %XX in place: the result is never longer than what it was made from. */
+/* Decodes %XX in place. The result is never longer than the input. */
 static int decode(struct command *command, const char *key, char *value)
 {
     char *to = value;

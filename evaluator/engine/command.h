@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * command.h - one line of the control protocol, taken apart and checked (docs/ENGINE.md).
+ * command.h - parses and checks one line of the control protocol (docs/ENGINE.md).
  *
- * The text comes from another process, so nothing in it is trusted: every byte, key and number is
- * checked, and what is refused comes with one line that names it.
+ * The text comes from another process and is not trusted: every byte, key and number is checked,
+ * and an error names what is wrong in one line.
  */
 #ifndef BEOWIRE_ENGINE_COMMAND_H
 #define BEOWIRE_ENGINE_COMMAND_H
@@ -37,7 +37,7 @@ enum command_verb {
     COMMAND_QUIT,
 };
 
-/** Most `key=value` words that any verb has. */
+/** The most `key=value` words of any verb. */
 #define COMMAND_WORDS 14
 
 struct command {
@@ -48,10 +48,10 @@ struct command {
         const char *value; /**< in `storage`, decoded, ended by a zero byte */
     } words[COMMAND_WORDS];
     char storage[COMMAND_LINE_BYTES + 1];
-    char reason[COMMAND_REASON_BYTES]; /**< after a failure: one line that says why */
+    char reason[COMMAND_REASON_BYTES]; /**< after a failure: the cause, in one line */
 };
 
-/** Takes a line apart. 0, or -EINVAL with `reason` set. The line need not end with a zero byte. */
+/** Parses a line, which need not end with a zero byte. 0, or -EINVAL with `reason` set. */
 int command_parse(struct command *command, const char *line, size_t length);
 
 /** The value of a key, or `missing` when the line does not have it (NULL is allowed). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * environment.h - the answer to `environment`: what somebody needs to know about this node to
- * judge or repeat a measurement. A flat map; what cannot be found out is null.
+ * environment.h - the answer to `environment`: what is needed to judge or repeat a measurement on
+ * this node. A flat map; unknown values are null.
  */
 #ifndef BEOWIRE_ENGINE_ENVIRONMENT_H
 #define BEOWIRE_ENGINE_ENVIRONMENT_H

@@ -26,7 +26,7 @@
 #define BUILD_TYPE "not optimised"
 #endif
 
-/* Which glibc this runs with; other C libraries do not say which they are. */
+/* The version of glibc; other C libraries have no function that tells it. */
 static void write_libc(struct json *json)
 {
     static const char family[] = "glibc ";

@@ -2,9 +2,9 @@
 /*
  * environment_interface.c - the facts about a network interface.
  *
- * They come from ioctl, which asks the network namespace of this process. /sys/class/net shows the
- * namespace that sysfs was mounted in, which may be another: it is used for the rest, and only
- * when it shows the same interface index.
+ * Most come from ioctl, which uses the network namespace of this process. /sys/class/net shows the
+ * namespace in which sysfs was mounted, which may be another. So it is used for the rest only if it
+ * shows the same interface index.
  */
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -137,7 +137,7 @@ static void write_queues(const struct interface *interface)
     }
 }
 
-/* The features by the names that the kernel gives them, as `ethtool -k` shows. */
+/* The kernel's names of features, as `ethtool -k` shows them. */
 static const char *const FEATURES[] = {
     "tx-checksum-ip-generic",
     "tx-checksum-ipv4",
@@ -157,7 +157,7 @@ static const char *const FEATURES[] = {
     "hw-tc-offload",
 };
 
-/* Requests that end in an array: the header, and room for as many elements as it can have. */
+/* Requests that end in an array: the header, and room for the most elements. */
 union count_request {
     struct ethtool_sset_info info;
     uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];

@@ -7,7 +7,7 @@ enum {
     EXIT_QUIT = 0,         /**< `quit` */
     EXIT_USAGE = 2,        /**< the command line is wrong, or cannot be obeyed */
     EXIT_INPUT_ENDED = 3,  /**< standard input or the parent process is gone */
-    EXIT_ENGINE_ENDED = 9, /**< of a proxy: the engine that it stands for has ended by itself */
+    EXIT_ENGINE_ENDED = 9, /**< of a proxy: its engine has ended by itself */
 };
 
 #endif

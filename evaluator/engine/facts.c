@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cuts white space and quotes off both ends, and makes every run of white space one space. */
+/* Removes white space and quotes at both ends, and replaces each run of white space by one
+ * space. */
 static void tidy(char *text)
 {
     char *to = text;

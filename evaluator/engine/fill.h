@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fill.h - content of messages that no layer can compress or share. */
+/* fill.h - contents of messages that no layer can compress or share. */
 #ifndef BEOWIRE_ENGINE_FILL_H
 #define BEOWIRE_ENGINE_FILL_H
 
 #include <stdint.h>
 
-/** Fills `bytes` bytes, a multiple of 8, with content that differs from byte to byte and from block
- *  to block, and so touches each page. The same for the same number of bytes. */
+/** Fills `bytes` bytes, a multiple of 8, with contents that differ from byte to byte and from block
+ *  to block. Every page is written. The contents depend on `bytes` only. */
 void fill_content(uint8_t *data, uint64_t bytes);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * histogram.h - counts of times in log-linear buckets: constant memory, one increment a sample.
  *
- * 128 sub-buckets to the octave and exact below 256 ns, so a value is known to 1/128 (0.78 %) over
- * the whole range of uint64_t. docs/ENGINE.md gives the same formulas; the idea is that of
- * HdrHistogram (Tene). Counts of several histograms add, so runs merge without loss.
+ * Each octave has 128 buckets, and values below 256 ns are exact, so a value is known to 1/128
+ * (0.78 %) over the whole range of uint64_t. docs/ENGINE.md gives the same formulas; the idea is
+ * that of HdrHistogram (Tene). Histograms can be added without loss.
  */
 #ifndef BEOWIRE_ENGINE_HISTOGRAM_H
 #define BEOWIRE_ENGINE_HISTOGRAM_H
@@ -44,7 +44,7 @@ static inline void histogram_add(struct histogram *histogram, uint64_t value_ns)
     }
 }
 
-/** Empties it, and touches every bucket, so that the first samples pay no page fault. */
+/** Empties it, and writes every bucket, so that the first samples cause no page fault. */
 void histogram_clear(struct histogram *histogram);
 
 /** Smallest value of a bucket. */

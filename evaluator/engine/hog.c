@@ -13,10 +13,10 @@
 #include "clock.h"
 #include "work.h"
 
-/* Turns between two looks at the clock: some 10 us, without a system call on most machines. */
+/* Iterations between two clock reads: about 10 us, without a system call on most machines. */
 #define TURNS 20000
 
-/* The same, of memory. */
+/* The same for memory. */
 #define CHUNK_BYTES (size_t)(64 << 10)
 
 static int settle(const struct hog *hog)
@@ -25,7 +25,7 @@ static int settle(const struct hog *hog)
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET((size_t)hog->cpu, &one);
-    /* All three calls are about this thread only. */
+    /* All three calls affect this thread only. */
     if (sched_setaffinity(0, sizeof one, &one) != 0 ||
         (hog->hogs->idle && sched_setscheduler(0, SCHED_IDLE, &none) != 0) ||
         (!hog->hogs->idle && setpriority(PRIO_PROCESS, (id_t)gettid(), hog->hogs->nice) != 0)) {
@@ -57,7 +57,7 @@ static void rest(struct hogs *hogs)
     pthread_mutex_unlock(&hogs->lock);
 }
 
-/* Computes until the share of the period is over, and then sleeps until the next one begins. */
+/* Computes for its share of the period, then sleeps until the next one. */
 static void be_dutiful(struct hog *hog)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -95,7 +95,7 @@ static uint8_t *get_memory(const struct hogs *hogs, int *error)
         *error = errno;
         return NULL;
     }
-    memset(memory, 1, hogs->memory); /* otherwise all of what is read would be one page of zeros */
+    memset(memory, 1, hogs->memory); /* otherwise every page read would be the one zero page */
     return memory;
 }
 
@@ -173,5 +173,5 @@ uint64_t hog_cpu_ns(const struct hog *hog)
         clock_gettime(clock, &used) == 0) {
         return timespec_ns(used);
     }
-    return atomic_load(&hog->last_cpu_ns); /* it has ended, perhaps just now */
+    return atomic_load(&hog->last_cpu_ns); /* it has ended */
 }

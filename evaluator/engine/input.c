@@ -20,7 +20,7 @@ static void drop(struct input *input, size_t start, size_t count)
     input->used -= count;
 }
 
-/* Reads what is there; waits for something when nothing is. */
+/* Reads what is available; waits if nothing is. */
 static void fill(struct input *input)
 {
     if (input->used == sizeof input->data) {
@@ -54,7 +54,7 @@ enum input_result input_next(struct input *input, char line[COMMAND_LINE_BYTES],
             input->used = 0;
         }
         if (input->ended) {
-            return INPUT_END; /* half a line at the end is no command */
+            return INPUT_END; /* half a line at the end is not a command */
         }
         fill(input);
     }
@@ -102,7 +102,7 @@ bool input_interrupts(struct input *input)
         if (room) {
             fill(input);
         } else {
-            /* Full of lines that nobody has taken, and the writer has gone. */
+            /* The buffer is full of unread lines, and the writer is gone. */
             input->ended = true;
         }
     }

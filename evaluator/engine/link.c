@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* An abstract address begins with a zero byte, and ends where its length says. */
+/* An abstract address begins with a zero byte and has no terminator; its length is explicit. */
 static socklen_t abstract_address(const char *name, struct sockaddr_un *address)
 {
     size_t length = strnlen(name, LINK_NAME_BYTES - 1);
@@ -22,14 +22,14 @@ static socklen_t abstract_address(const char *name, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
 }
 
-/* Closes a descriptor for a reason. */
+/* Closes the descriptor, and returns the error. */
 static int refuse(int descriptor, int error)
 {
     (void)close(descriptor);
     return -error;
 }
 
-/* `descriptor`, if its other end is the same user's. */
+/* Returns `descriptor` if its other end belongs to the same user. */
 static int same_user(int descriptor, pid_t *peer)
 {
     struct ucred who;

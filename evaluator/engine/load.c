@@ -15,7 +15,7 @@
 #define SECONDS_MAX (UINT64_C(365) * 24 * 3600)
 #define NICE_MAX 19
 
-/* Memory that a hog of memory copies in, at least. */
+/* Minimum buffer of each memory hog. */
 #define MEMORY_MIN (UINT64_C(8) << 20)
 
 static const struct {
@@ -29,10 +29,10 @@ static const struct {
     {"memory", HOG_MEMORY, false},
 };
 
-/* One set of hogs a process: the threads outlive the call that starts them. */
+/* One set of hogs per process: the threads outlive the call that starts them. */
 static struct hogs hogs;
 
-/* The CPUs of this process's cpuset, whatever it is pinned to itself. */
+/* The CPUs of this process's cpuset, even if it is pinned to some of them. */
 static int usable_cpus(cpu_set_t *cpus)
 {
     cpu_set_t own;
@@ -48,7 +48,7 @@ static int usable_cpus(cpu_set_t *cpus)
     return error;
 }
 
-/* "0,2,3": of the usable ones, those that are named. -EINVAL if one is not usable, or is none. */
+/* Keeps of the usable CPUs those named, as in "0,2,3". -EINVAL if a name is no usable CPU. */
 static int only_named(cpu_set_t *cpus, const char *names)
 {
     const cpu_set_t usable = *cpus;
@@ -66,7 +66,7 @@ static int only_named(cpu_set_t *cpus, const char *names)
     return 0;
 }
 
-/* All hogs of a machine together copy in four times what no cache holds; none in more than that. */
+/* All hogs' buffers together are four times the last-level cache, and each is at most that. */
 static size_t memory_for(size_t count)
 {
     char text[64];
@@ -103,7 +103,7 @@ static int start_hogs(struct load *load, const cpu_set_t *cpus)
     return hogs_wait_begun(&hogs, load->count);
 }
 
-/* What `load` asks for, into `hogs`. The kind's row, or -1 with an answer. */
+/* Parses `load` into `hogs`. Returns the row of the kind, or -1 after an error answer. */
 static int parse(struct command *command, cpu_set_t *cpus)
 {
     uint64_t nice = 0;

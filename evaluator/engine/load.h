@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * load.h - background load, the commands `load`, `pause`, `resume` and `meter` (docs/ENGINE.md):
- * one hog (hog.h) for each CPU of the machine that this process may use, or that was named, pinned
- * to it.
+ * one hog (hog.h) is pinned to each CPU that this process may use, or to each named one.
  *
- * The hogs are threads of the engine, so they end with it, whatever happens to whom; and by
- * themselves when their time is over. An engine that makes load measures nothing.
+ * The hogs are threads of the engine, so they end with it, and by themselves when their time is
+ * over. An engine with load does not measure.
  */
 #ifndef BEOWIRE_ENGINE_LOAD_H
 #define BEOWIRE_ENGINE_LOAD_H
@@ -17,7 +16,7 @@
 
 struct hog;
 
-/** Hogs that one engine starts, at most. */
+/** The most hogs of one engine. */
 #define LOAD_HOGS_MAX 1024
 
 struct load {
@@ -25,13 +24,13 @@ struct load {
     size_t count;
 };
 
-/** Obeys `load`: starts the hogs and answers once all of them run. */
+/** Carries out `load`: starts the hogs, and answers when all of them run. */
 void load_answer(struct load *load, struct command *command);
 
-/** Obeys `pause` and `resume`: answers once all hogs rest, or may go on. */
+/** Carries out `pause` and `resume`: answers when all hogs are paused, or may continue. */
 void load_pause_answer(struct load *load, bool paused);
 
-/** Obeys `meter`: what each hog has had, and done. */
+/** Carries out `meter`: reports CPU time and work of each hog. */
 void load_meter_answer(const struct load *load);
 
 /** Ends the hogs, if there are any. Returns when they have ended. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * beowire-engine - one end of one driver's session, spoken to over standard input and output.
- * The protocol is in docs/ENGINE.md.
+ * beowire-engine - one end of one driver's session, controlled over standard input and output as
+ * docs/ENGINE.md describes.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -35,11 +35,11 @@
 
 #define PROTOCOL_VERSION 1
 
-/* Between two looks of a driver that has to make progress while nothing is asked of it. */
+/* Polling interval of a driver that must make progress between commands. */
 #define IDLE_MS 1
 
 struct engine {
-    int cpu; /* that the process is pinned to, or -1 */
+    int cpu; /* to which the process is pinned, or -1 */
     struct modules modules;
     struct input input;
     struct session session;
@@ -47,13 +47,13 @@ struct engine {
     struct command command;
 };
 
-/* Large (buffers of lines and a histogram), so not on the stack. */
+/* Static because its buffers are too large for the stack. */
 static struct engine engine = {.cpu = -1};
 
 static pid_t parent;
 
-/* The kernel sends this signal when the thread that started us ends. Threads of a live process end
- * too: only when somebody else has become our parent is the caller really gone. */
+/* The kernel sends this signal when the thread that started this process ends. The parent process
+ * has ended only if the parent's id has changed. */
 static void parent_thread_ended(int signal_number)
 {
     (void)signal_number;
@@ -69,7 +69,7 @@ static void die_with_parent(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR2, &action, NULL);
     prctl(PR_SET_PDEATHSIG, SIGUSR2);
-    (void)signal(SIGPIPE, SIG_IGN); /* a reader that has gone is seen at write() */
+    (void)signal(SIGPIPE, SIG_IGN); /* write() reports that the reader is gone */
 }
 
 static int pin(const char *text)
@@ -222,7 +222,7 @@ static bool obey(struct command *command)
         load_meter_answer(&engine.load);
         break;
     case COMMAND_STOP:
-        break; /* nothing runs; the run that it was meant for has ended by itself */
+        break; /* nothing runs: the run to stop has just ended by itself */
     case COMMAND_CLOSE:
         session_close(&engine.session);
         break;
@@ -256,7 +256,7 @@ static int serve(void)
     }
 }
 
-/* `drivers/` beside this executable. */
+/* The directory `drivers/` beside this executable. */
 static int default_directory(char *path, size_t bytes)
 {
     ssize_t length = readlink("/proc/self/exe", path, bytes - sizeof "/drivers");
@@ -280,12 +280,12 @@ static int usage(FILE *to, int status)
 }
 
 struct options {
-    char directories[PATH_MAX]; /* empty: the usual one */
-    const char *attach;         /* the name of the proxy to attach to, or NULL */
+    char directories[PATH_MAX]; /* empty: the default */
+    const char *attach;         /* of the proxy, or NULL */
     bool proxy;
 };
 
-/* Obeys the command line. @return -1 to go on, or an exit status. */
+/* Parses the command line. @return -1 to continue, or an exit status. */
 static int read_options(int argc, char **argv, struct options *options)
 {
     static const struct option KNOWN[] = {

@@ -22,7 +22,7 @@ int measure_run(const struct measure_request *request, struct measure_result *re
         .incoming = request->incoming,
         .send_bytes = request->size,
         .receive_bytes = request->size,
-        /* From the clock, so that no message of an earlier run has the same number. */
+        /* From the clock, so that numbers differ from those of earlier runs. */
         .stamp = clock_now_ns(),
         .stamp_bytes = request->size < RUN_STAMP_BYTES ? (size_t)request->size : RUN_STAMP_BYTES,
     };
@@ -40,7 +40,7 @@ int measure_run(const struct measure_request *request, struct measure_result *re
         error = 0;
     }
     if (!request->driver->reliable) {
-        result->in_step = true; /* leftovers are thrown away by prepare() and by their numbers */
+        result->in_step = true; /* prepare() and the numbers discard leftover messages */
     }
     return error;
 }

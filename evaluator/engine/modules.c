@@ -52,7 +52,7 @@ static void note_broken(struct modules *modules, const char *path, const char *r
     modules->broken_count++;
 }
 
-/* Beside letters and digits a name may have these: "tcp-spin", "ucx:rc_mlx5", "mpi:openmpi/tcp". */
+/* Allowed in a name besides letters and digits: "tcp-spin", "ucx:rc_mlx5", "mpi:openmpi/tcp". */
 #define NAME_SEPARATORS "-:/_"
 
 static bool name_is_valid(const char *name)
@@ -103,10 +103,10 @@ static const char *defect(const struct modules *modules, const struct driver *dr
         return "a driver without another end cannot receive";
     }
     if (driver->min_size == 0 || driver->min_size > driver->max_size) {
-        return "its smallest and largest message sizes make no sense";
+        return "its message sizes are wrong: min_size is 0, or above max_size";
     }
     if (driver->buffers != NULL && (!driver->fixed || driver->collective != NULL)) {
-        return "it makes the buffers of messages: then it is fixed, and has no collective()";
+        return "a driver with buffers() must be fixed, and have no collective()";
     }
     return NULL;
 }
@@ -126,7 +126,7 @@ static void take_table(struct modules *modules, const char *path, const struct d
     }
 }
 
-/* Loads a file and asks for its table. @return 0, or -ELIBBAD with the reason. */
+/* Loads a file and gets its table. @return 0, or -ELIBBAD with the reason. */
 static int load(const char *path, const struct driver *const **table, char *reason,
                 size_t reason_bytes)
 {
@@ -137,7 +137,7 @@ static int load(const char *path, const struct driver *const **table, char *reas
         return -ELIBBAD;
     }
     const struct driver *const *(*get_table)(void) = NULL;
-    /* POSIX's way to make a function pointer of what dlsym() returns. */
+    /* How POSIX converts the result of dlsym() to a function pointer. */
     *(void **)&get_table = dlsym(handle, "beowire_driver_table");
     if (get_table == NULL) {
         (void)snprintf(reason, reason_bytes,
@@ -217,7 +217,7 @@ static void load_directory(struct modules *modules, const char *directory)
     free(entries);
 }
 
-/* Loads beowire-driver-NAME.so from every directory that has it. */
+/* Loads beowire-driver-NAME.so from the directory, if it is there. */
 static void load_named(struct modules *modules, const char *directory, const char *name)
 {
     char path[PATH_MAX];
@@ -238,7 +238,7 @@ static void each_directory(struct modules *modules, const char *name)
         }
         const char *fault = *directory == '/' ? owner_fault(directory) : "its path is not absolute";
         if (fault != NULL) {
-            if (name == NULL) { /* otherwise it is said when all are asked for */
+            if (name == NULL) { /* otherwise modules_load_all() reports it */
                 note_broken(modules, directory, fault);
             }
             continue;

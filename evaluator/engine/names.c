@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* A line each otherwise. */
 /* clang-format off */
 #define NAME(number) [number] = #number
 

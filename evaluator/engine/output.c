@@ -41,8 +41,8 @@ static void append_text(struct json *json, const char *text)
     append(json, text, strlen(text));
 }
 
-/* Length of the valid UTF-8 sequence that starts here, 0 when there is none (Unicode 15, table
- * 3-7: no overlong forms, no surrogates, nothing above U+10FFFF). Stops at the zero byte. */
+/* Length of the valid UTF-8 sequence at `s`, or 0 (Unicode 15, table 3-7: no overlong forms, no
+ * surrogates, nothing above U+10FFFF). Does not read beyond the zero byte. */
 static size_t utf8_length(const unsigned char *s)
 {
     if (s[0] < 0x80) {
@@ -198,7 +198,7 @@ static void write_all(const char *bytes, size_t count)
             continue;
         }
         if (written <= 0) {
-            _exit(EXIT_INPUT_ENDED); /* nobody reads: the evaluator is gone */
+            _exit(EXIT_INPUT_ENDED); /* the evaluator is gone */
         }
         bytes += written;
         count -= (size_t)written;

@@ -10,8 +10,8 @@ static bool may_own(uid_t owner)
 {
     struct stat program;
 
-    /* Whoever owns the program decides what it does anyway: such as the user of a checkout in which
-     * root runs it. */
+    /* The owner of this program controls it anyway, for example the user of a checkout that root
+     * runs. */
     return owner == 0 || owner == geteuid() ||
            (stat("/proc/self/exe", &program) == 0 && owner == program.st_uid);
 }
@@ -26,7 +26,7 @@ const char *owner_fault(const char *path)
     if (!may_own(about.st_uid)) {
         return "it belongs to another user, and is not loaded";
     }
-    /* Where users have groups of their own, those have the numbers of the users. */
+    /* A group with the number of its user is that user's own group. */
     bool shared_group = about.st_gid != about.st_uid;
     if ((about.st_mode & S_IWOTH) != 0 || ((about.st_mode & S_IWGRP) != 0 && shared_group)) {
         return "others may write to it, so it is not loaded: chmod go-w";

@@ -7,7 +7,7 @@
 #include "output.h"
 
 static const struct pattern *const TABLE[] = {
-    &PATTERN_PINGPONG, /* what is measured unless something else is asked for */
+    &PATTERN_PINGPONG, /* the default */
     &PATTERN_PINGPING,      &PATTERN_REQUEST,   &PATTERN_STREAM,
     &PATTERN_BIDIRECTIONAL, &PATTERN_BURST,     &PATTERN_INTEGRITY,
     &PATTERN_COLD,          &PATTERN_ALIGNMENT, &PATTERN_OVERLAP,
@@ -16,7 +16,7 @@ static const struct pattern *const TABLE[] = {
     &PATTERN_ONEWAY,        &PATTERN_INCAST,    NULL,
 };
 
-/* What is said where a need is not met. The evaluator says the same (patterns.py). */
+/* The message for an unmet requirement, the same as the evaluator's (patterns.py). */
 static const struct need {
     enum pattern_needs need;
     const char *name;
@@ -25,7 +25,8 @@ static const struct need {
     {PATTERN_NEEDS_PEER, "peer", "it has no other end"},
     {PATTERN_NEEDS_RELIABLE, "reliable", "messages get lost on it"},
     {PATTERN_NEEDS_POSTING, "posting", "it cannot post messages and go on (post_send in driver.h)"},
-    {PATTERN_NEEDS_ANYWHERE, "anywhere", "its memory is named in advance (fixed in driver.h)"},
+    {PATTERN_NEEDS_ANYWHERE, "anywhere",
+     "its messages use buffers chosen in advance (fixed in driver.h)"},
     {PATTERN_NEEDS_COLLECTIVE, "collective",
      "it has no operations of all ends together (collective in driver.h)"},
 };

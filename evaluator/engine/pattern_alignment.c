@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_alignment.c - a ping-pong in which every message begins at another place of a page, at
- * each end: what a protocol makes of buffers that applications have, and not benchmarks.
+ * pattern_alignment.c - a ping-pong in which each message begins at a different offset in a page,
+ * at both ends, as buffers of applications do.
  */
 #include "pattern.h"
 #include "pattern_pingpong.h"
 
-/* From place to place. It is prime to the size of a page, so a message begins at each byte of one
- * once in 4096, and long messages never begin twice in a row at the same place of a cache line. */
+/* Between offsets. It is coprime to the page size, so messages begin at each byte of a page once in
+ * 4096, and long messages never twice in a row at the same offset in a cache line. */
 #define STEP_BYTES 1091
 
-/* Both ends walk alike; what is sent goes half a page before what is received. */
+/* Both ends use the same offsets. The outgoing buffer is half a page before the incoming one. */
 static void place_anywhere(struct run *run)
 {
     const uint64_t at = ++run->placed * STEP_BYTES;
@@ -32,7 +32,7 @@ static int respond(struct run *run)
 
 const struct pattern PATTERN_ALIGNMENT = {
     .name = "alignment",
-    .summary = "a ping-pong whose messages begin at another place of a page each time",
+    .summary = "a ping-pong whose messages begin at another offset in a page each time",
     .reports = PATTERN_TIMES,
     .initiate = initiate,
     .respond = respond,

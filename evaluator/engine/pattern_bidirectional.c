@@ -2,9 +2,9 @@
 /*
  * pattern_bidirectional.c - a stream each way at the same time, over one session.
  *
- * Before the clock starts all that was skipped has arrived, at both ends: the responder says so,
+ * The clock starts after all skipped messages have arrived at both ends: the responder reports it,
  * and the initiator answers when it starts. The clock stops when everything has arrived at the
- * initiator, and the responder has said that it has everything, too.
+ * initiator, and the responder has reported that it has everything.
  */
 #include <errno.h>
 
@@ -12,7 +12,7 @@
 #include "pattern.h"
 #include "posts.h"
 
-/* Posts what may be under way. 0, -EAGAIN: not all, there is no room for a send; or an error. */
+/* Posts as many as the window allows. 0; -EAGAIN: no room for a send; or an error. */
 static int post_window(struct posts *posts, uint64_t *to_send, uint64_t *to_receive)
 {
     const struct run *run = posts->run;
@@ -28,7 +28,7 @@ static int post_window(struct posts *posts, uint64_t *to_send, uint64_t *to_rece
     return error;
 }
 
-/* `count` messages each way. Ends before that when `run->stop`. */
+/* `count` messages each way; fewer if `run->stop` is set. */
 static int stream_both(struct posts *posts, uint64_t count, struct pace *pace)
 {
     struct run *run = posts->run;
@@ -46,7 +46,7 @@ static int stream_both(struct posts *posts, uint64_t count, struct pace *pace)
     return error;
 }
 
-/* Both streams, after their skipped part. `start` has both ends start together. */
+/* Both streams, after their skipped messages. `start` synchronises the start of both ends. */
 static int run_both(struct run *run, int (*start)(const struct run *))
 {
     const struct measure_request *request = run->request;

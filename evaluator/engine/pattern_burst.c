@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_burst.c - bursts of up to RUN_WINDOW messages one way, for each of which a receive is
- * posted before the first one leaves: nothing comes unexpected. The responder says when its
- * receives stand; that is also how the initiator learns that the burst before has arrived.
+ * pattern_burst.c - bursts of up to RUN_WINDOW messages one way. The responder posts a receive for
+ * each message before the first one is sent, so no message is unexpected. Its "ready" also tells
+ * the initiator that the burst before has arrived.
  *
  *      initiator                      responder
  *                                       posts receives
@@ -114,7 +114,7 @@ static int respond(struct run *run)
 
 const struct pattern PATTERN_BURST = {
     .name = "burst",
-    .summary = "bursts of 64 messages one way, each with a receive that was posted before",
+    .summary = "bursts of 64 messages one way, each with a receive posted in advance",
     .reports = PATTERN_RATES,
     .needs = PATTERN_NEEDS_PEER | PATTERN_NEEDS_RELIABLE | PATTERN_NEEDS_POSTING,
     .initiate = initiate,

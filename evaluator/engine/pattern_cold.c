@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_cold.c - a ping-pong whose messages walk through memory (walk.h), so that no message is
- * sent from, or put into, memory that a cache still holds.
+ * pattern_cold.c - a ping-pong whose buffers move through much memory (walk.h), so that no message
+ * is in memory that a cache still holds.
  */
 #include "pattern.h"
 #include "pattern_pingpong.h"
@@ -39,7 +39,7 @@ static int respond(struct run *run)
 
 const struct pattern PATTERN_COLD = {
     .name = "cold",
-    .summary = "a ping-pong whose messages walk through twice the last-level cache",
+    .summary = "a ping-pong whose buffers move through twice the last-level cache",
     .reports = PATTERN_TIMES,
     .needs = PATTERN_NEEDS_ANYWHERE,
     .prepare = prepare,

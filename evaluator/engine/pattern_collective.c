@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_collective.c - operations of both ends together, as a driver has them: barrier,
- * broadcast, allreduce and alltoall are a pattern each. They follow one another without pause, as
- * in IMB's tests, in batches:
+ * pattern_collective.c - the driver's collective operations: barrier, broadcast, allreduce and
+ * alltoall are a pattern each. As in IMB, operations follow one another without pause, in batches:
  *
  *      initiator   "more"            one operation   clock   a batch of them   clock
  *      responder           answer    one operation           a batch of them
  *
- * The first operation of a batch is in no sample: after it both ends are where they are between any
- * two operations. The root of broadcasts changes each time: one end alone would only push messages
- * into what lies between them. "More" is the first byte of an answer; "no more" ends the run, so
- * both ends leave after the same batch, also before the count.
+ * The first operation of a batch is not measured: it brings both ends into the same state as
+ * between any two operations. The root of broadcasts alternates, because a single root would only
+ * fill the queues towards the other end. "More" is the first byte of an answer. "No more" ends the
+ * run, so both ends stop after the same batch even if they stop early.
  *
- * Both ends have the same content to give, so each knows what has to come of it, and looks after
- * the last operation of a run (the responder: of a batch).
+ * Both ends contribute the same contents, so each knows the right result. The initiator checks the
+ * last operation of a run, the responder that of each batch.
  */
 #include <assert.h>
 #include <errno.h>
@@ -36,7 +35,7 @@ static int operate(const struct run *run, enum driver_collective what, uint64_t 
                                        run->outgoing, run->incoming, request->size);
 }
 
-/* The operations of a batch, after the one that goes first. */
+/* The measured operations of a batch. */
 static int operate_batch(const struct run *run, enum driver_collective what, uint64_t batch)
 {
     int error = 0;
@@ -46,7 +45,7 @@ static int operate_batch(const struct run *run, enum driver_collective what, uin
     return error;
 }
 
-/* Whether another batch follows. */
+/* Announces whether another batch follows. */
 static int announce(const struct run *run, uint8_t what)
 {
     const uint8_t content = run->outgoing[0];
@@ -62,25 +61,26 @@ static uint64_t whole_bytes(const struct run *run, enum driver_collective what)
     return run->request->size * (what == DRIVER_ALLTOALL ? 2 : 1);
 }
 
-/* What has to be at `i` of the result. */
+/* The right byte at `i` of the result. */
 static uint8_t due(const struct run *run, enum driver_collective what, uint64_t i)
 {
     const uint64_t size = run->request->size;
     switch (what) {
     case DRIVER_ALLREDUCE:
         return (uint8_t)(2U * run->outgoing[i]);
-    case DRIVER_ALLTOALL: /* what either has for this end */
+    case DRIVER_ALLTOALL: /* from each end, the part for this end */
         return run->outgoing[(run->request->role == DRIVER_INITIATOR ? 0 : size) + i % size];
     default:
         return run->outgoing[i];
     }
 }
 
-/* Both ends have the same to give, in bytes whose sum fits into one: beyond, Open MPI's is 255
- * where it has AVX. What is there before is no result. */
+/* Both ends contribute the same bytes, whose sums fit into a byte: Open MPI with AVX saturates at
+ * 255. The result buffer gets other contents. */
 static void lay_out(const struct run *run, enum driver_collective what)
 {
-    fill_content(run->outgoing, (whole_bytes(run, what) + 7) / 8 * 8); /* there is room behind */
+    fill_content(run->outgoing,
+                 (whole_bytes(run, what) + 7) / 8 * 8); /* the buffer has room to round up */
     for (uint64_t i = 0; i < whole_bytes(run, what); i++) {
         run->outgoing[i] &= 0x7F;
     }
@@ -176,7 +176,7 @@ static int respond_batch(struct run *run, enum driver_collective what, uint64_t 
     return error == 0 ? operate_batch(run, what, batch) : error;
 }
 
-/* Takes part in as many as the initiator wants. What is skipped is in batches of its own. */
+/* Takes part in as many operations as the initiator wants. Skipped ones have their own batches. */
 static int respond_all(struct run *run, enum driver_collective what, uint64_t *done)
 {
     const struct measure_request *request = run->request;
@@ -193,7 +193,7 @@ static int respond_all(struct run *run, enum driver_collective what, uint64_t *d
         const uint64_t left = until - *done;
         const uint64_t batch = left < request->batch ? left : request->batch;
         if (batch == 0) {
-            return -EPROTO; /* the other end wants more than was asked for */
+            return -EPROTO; /* the other end wants more than requested */
         }
         error = respond_batch(run, what, batch);
         if (error != 0) {
@@ -236,7 +236,7 @@ static int respond_barrier(struct run *run)
 
 const struct pattern PATTERN_BARRIER = {
     .name = "barrier",
-    .summary = "barriers: nobody goes on before all have come",
+    .summary = "barriers: each end waits for all others",
     .reports = PATTERN_TIMES,
     .needs = NEEDS,
     .initiate = initiate_barrier,
@@ -255,7 +255,7 @@ static int respond_broadcast(struct run *run)
 
 const struct pattern PATTERN_BROADCAST = {
     .name = "broadcast",
-    .summary = "broadcasts: what one has gets to all, another one each time",
+    .summary = "broadcasts: one end sends to all, another one each time",
     .reports = PATTERN_TIMES,
     .needs = NEEDS,
     .initiate = initiate_broadcast,
@@ -274,7 +274,7 @@ static int respond_allreduce(struct run *run)
 
 const struct pattern PATTERN_ALLREDUCE = {
     .name = "allreduce",
-    .summary = "reductions: the sum, byte by byte, of what each has gets to all",
+    .summary = "reductions: all ends get the sum, byte by byte, of their messages",
     .reports = PATTERN_TIMES,
     .needs = NEEDS,
     .initiate = initiate_allreduce,
@@ -293,7 +293,7 @@ static int respond_alltoall(struct run *run)
 
 const struct pattern PATTERN_ALLTOALL = {
     .name = "alltoall",
-    .summary = "exchanges: each has a message for each, itself included",
+    .summary = "exchanges: each end sends a message to each, itself included",
     .reports = PATTERN_TIMES,
     .needs = NEEDS,
     .initiate = initiate_alltoall,

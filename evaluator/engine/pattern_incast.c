@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_incast.c - one sender of many: messages to an end that others send to at the same times
- * (schedule.h), each answered. An end that only takes part knows nothing of the others: the
- * evaluator starts all of them together, and puts together when each was done.
+ * pattern_incast.c - one of many senders: sends messages to an end to which others send at the same
+ * times (schedule.h); each is answered. The senders do not know of one another. The evaluator
+ * starts them together and combines their completion times.
  */
 #include "clock.h"
 #include "pattern.h"
@@ -56,12 +56,12 @@ static int respond(struct run *run)
     run_end_measured(run, clock_now_ns());
     run->result->received = arrived > request->skip ? arrived - request->skip : 0;
     run->result->stopped = arrived < wanted;
-    return error; /* in step: the initiator stops between two messages */
+    return error; /* in step: the initiator stops only between messages */
 }
 
 const struct pattern PATTERN_INCAST = {
     .name = "incast",
-    .summary = "messages to an end that others send to at the same times, each answered",
+    .summary = "messages to an end to which others send at the same time, each answered",
     .reports = PATTERN_TIMES,
     .needs = PATTERN_NEEDS_PEER | PATTERN_NEEDS_RELIABLE,
     .initiate = initiate,

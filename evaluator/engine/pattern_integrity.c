@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_integrity.c - messages both ways by turns, up to RUN_WINDOW one after the other, and
- * every byte of each is looked at: that nothing is flipped, cut, swapped, doubled or comes again.
+ * pattern_integrity.c - up to RUN_WINDOW messages one way, then as many the other way. Each byte is
+ * checked, to find corrupted, truncated, reordered, duplicated and repeated messages.
  *
- * The first eight bytes of a message are a number that only this run and direction has, plus the
- * message's own; what follows is a function of that. Before a message is received its buffer is
- * filled with the complement of what is expected, so a byte that nobody writes is a wrong one. A
- * message of fewer than eight bytes carries the low end of its number: one that comes again after
- * 256^size others is not told from the one that was due.
+ * The first eight bytes of a message are a base number, which differs for each run and direction,
+ * plus the message's number; the rest is a function of that. Before a message is received, its
+ * buffer is filled with the complement of the expected contents, so a byte that is not written is
+ * wrong. A message of fewer than eight bytes carries the low bytes of its number, so a message that
+ * is repeated after 256^size others is not detected.
  *
- * Making and checking contents is in the time: the rate is that of a checked message.
+ * The time includes making and checking contents: the rate is that of checked messages.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,12 +26,12 @@
 #define MIX_1 UINT64_C(0xBF58476D1CE4E5B9)
 #define MIX_2 UINT64_C(0x94D049BB133111EB)
 
-/* Messages so far ahead of the expected one are taken for overtaking ones in what is said. */
+/* Messages at most this far ahead of the expected one are reported as reordered. */
 #define AHEAD_MAX (UINT64_C(1) << 32)
 
 /* One direction of a run. */
 struct direction {
-    uint64_t base;   /* what message 0 begins with */
+    uint64_t base;   /* first word of message 0 */
     uint64_t number; /* of the next message */
 };
 
@@ -48,7 +48,7 @@ static struct direction direction_of(const struct run *run, enum driver_role sen
     return (struct direction){.base = mix(GOLDEN * (2 * run->request->serial + way + 1))};
 }
 
-/* Word `index` of the message that begins with `first`. */
+/* Word `index` of the message whose first word is `first`. */
 static inline uint64_t word_of(uint64_t first, uint64_t index)
 {
     uint64_t value = first + index * GOLDEN;
@@ -56,7 +56,7 @@ static inline uint64_t word_of(uint64_t first, uint64_t index)
     return index == 0 ? value : value ^ (value >> 32);
 }
 
-/* How many bytes of a message its first word is. */
+/* Bytes of a message that belong to its first word. */
 static inline size_t first_bytes(uint64_t size)
 {
     return size < WORD_BYTES ? (size_t)size : WORD_BYTES;
@@ -68,7 +68,7 @@ static uint8_t byte_of(uint64_t first, uint64_t at)
     return ((const uint8_t *)&word)[at % WORD_BYTES];
 }
 
-/* Writes the message that begins with `first`, every bit turned over where `flip` is all ones. */
+/* Writes the message whose first word is `first`, with all bits inverted if `flip` is all ones. */
 static void write_message(uint8_t *data, uint64_t size, uint64_t first, uint64_t flip)
 {
     const uint64_t words = size / WORD_BYTES;
@@ -80,7 +80,7 @@ static void write_message(uint8_t *data, uint64_t size, uint64_t first, uint64_t
     memcpy(data + words * WORD_BYTES, &word, size % WORD_BYTES);
 }
 
-/* The first byte that is not as it should be, or `size`. */
+/* The index of the first wrong byte, or `size`. */
 static uint64_t first_wrong(const uint8_t *data, uint64_t size, uint64_t first)
 {
     const uint64_t words = size / WORD_BYTES;
@@ -99,7 +99,7 @@ static uint64_t first_wrong(const uint8_t *data, uint64_t size, uint64_t first)
     return at;
 }
 
-/* Whether nobody has written the bytes from `at` on. */
+/* Whether no byte from `at` on was written. */
 static bool is_untouched(const uint8_t *data, uint64_t size, uint64_t first, uint64_t at)
 {
     for (; at < size; at++) {
@@ -111,7 +111,7 @@ static bool is_untouched(const uint8_t *data, uint64_t size, uint64_t first, uin
     return true;
 }
 
-/* Says in a line what came instead of the message that was due. */
+/* Describes in one line how the received message differs from the expected one. */
 static void explain(struct run *run, const struct direction *from, uint64_t wrong)
 {
     const uint64_t size = run->request->size;
@@ -173,7 +173,7 @@ struct turn {
     struct pace pace;
 };
 
-/* `count` messages each way, by turns: the initiator's first. */
+/* `count` messages each way in turn; the initiator sends first. */
 static int take_turns(struct run *run, struct turn *turn, uint64_t count)
 {
     const bool first = run->request->role == DRIVER_INITIATOR;

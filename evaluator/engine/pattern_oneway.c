@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_oneway.c - one message there, and one back that carries when the first came: the time of
- * one way, and what is known of the two ends' clocks.
+ * pattern_oneway.c - a message one way, and an answer with its time of arrival: measures the
+ * one-way time, and bounds of the offset between the two ends' clocks.
  *
- * A message comes after it was sent, and before its answer is here. So of the two clocks (the other
- * end's minus ours) each exchange says
+ * A message arrives after it was sent, and before its answer arrives. So each exchange bounds the
+ * offset (the other end's clock minus ours):
  *
  *      came - done  <=  offset  <=  came - sent
  *
- * and all of them together the narrowest of that: as SKaMPI does, and as NTP and F. Cristian's
- * algorithm do with the quickest exchange alone. What the samples are worth by that is for the
- * evaluator to say; on one kernel there is one clock, and the offset is 0.
+ * The tightest bounds of all exchanges are kept, as SKaMPI does; NTP and F. Cristian's algorithm
+ * use only the quickest exchange. The evaluator decides how precise the samples are by these
+ * bounds. On one kernel there is one clock, and the offset is 0.
  */
 #include "pattern.h"
 #include "timed.h"
@@ -26,7 +26,7 @@ static void learn_clock(struct measure_clock *clock, const struct timed_exchange
     clock->known = true;
 }
 
-/* By a clock of which little is known, a message may come before it was sent. */
+/* If the offset is hardly known, a message may seem to arrive before it was sent. */
 static uint64_t one_way_ns(const struct run *run, const struct timed_exchange *one)
 {
     const int64_t time_ns = (int64_t)(one->came_ns - run->request->clock_offset_ns - one->sent_ns);
@@ -85,7 +85,7 @@ static int initiate(struct run *run)
 
 const struct pattern PATTERN_ONEWAY = {
     .name = "oneway",
-    .summary = "one message there, and one back that carries when the first came",
+    .summary = "one message there, and one back with the time when the first arrived",
     .reports = PATTERN_TIMES,
     .needs = PATTERN_NEEDS_PEER,
     .min_size = TIMED_BYTES,

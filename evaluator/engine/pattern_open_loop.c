@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_open_loop.c - messages at a rate that was decided beforehand (schedule.h), each timed
- * from when it was due.
+ * pattern_open_loop.c - messages at a fixed rate (schedule.h), each timed from when it was due.
  *
- * Where the two ends have one clock, each message carries when it was due, and the end that
- * receives it takes its time: one way, many under way at once. The last is answered, or says that
- * it is:
+ * If the two ends have one clock, each message carries its due time, and the receiving end computes
+ * the one-way time; many messages may be under way at once. The last one is answered, and says that
+ * it is the last:
  *
- *      bytes 0-7: when it was due    8-15: the run's serial number, 2 bits of what it is
+ *      bytes 0-7: due time    8-15: the run's serial number, 2 bits of its kind
  *
- * Where they have not, each message is answered before the next one goes (timed.h). Its time is
- * what it waited until it could be sent, and half of what it took then.
+ * Otherwise each message is answered before the next one is sent (timed.h). Its time is its wait
+ * until it could be sent, and half of its round trip.
  *
- * Without an interval every message is due when it can be sent: what the rate can be at most.
+ * Without an interval every message is due as soon as it can be sent, which gives the maximum rate.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +25,7 @@
 enum kind {
     KIND_SKIPPED,
     KIND_MEASURED,
-    KIND_END, /* no message: none comes any more */
+    KIND_END, /* no message: none follows */
 };
 
 #define KIND_BITS 2
@@ -39,7 +38,7 @@ static int send_one(const struct run *run, uint64_t due_ns, enum kind kind)
     return run_send(run);
 }
 
-/* Reliable: both ends know that the other has left. */
+/* Over a reliable driver: each end learns that the other has finished. */
 static int settle(struct run *run)
 {
     int error = run->result->stopped ? send_one(run, 0, KIND_END) : 0;
@@ -67,7 +66,7 @@ static int send_all(struct run *run)
     return error == 0 && run->request->driver->reliable ? settle(run) : error;
 }
 
-/* What a message says that it is; -1: it is not of this run. */
+/* The kind of a message; -1: it does not belong to this run. */
 static int kind_of(const struct run *run)
 {
     uint64_t what;
@@ -86,9 +85,10 @@ static void take_sample(struct run *run, uint64_t now_ns)
     run->result->received++;
 }
 
-/* The clock begins an interval before the first message that is measured, so that there are as many
- * intervals as messages; without one, when the last skipped came, or whatever came first. Probes
- * begin when all that is skipped is here, for which the sender waits. */
+/* The time begins one interval before the first measured message, so that there are as many
+ * intervals as messages. Without an interval it begins when the last skipped message arrived, or
+ * the first of any. Probes begin when all skipped messages have arrived, for which the sender
+ * waits. */
 static void begin_at(struct run *run, int kind, uint64_t arrived, uint64_t now_ns)
 {
     const uint64_t interval_ns = run->request->interval_ns;
@@ -106,11 +106,11 @@ static void begin_at(struct run *run, int kind, uint64_t arrived, uint64_t now_n
 static int mixed_up(struct run *run)
 {
     (void)snprintf(run->result->fault, sizeof run->result->fault,
-                   "a message came that is not of this run");
+                   "a message of another run arrived");
     return -EBADMSG;
 }
 
-/* `last_ns`: when the last one came. */
+/* `last_ns`: when the last one arrived. */
 static int take_all(struct run *run, uint64_t *arrived, uint64_t *last_ns)
 {
     const struct measure_request *request = run->request;
@@ -159,7 +159,7 @@ static int receive_all(struct run *run)
     return error;
 }
 
-/* Each answered: `done` counts the skipped, too. */
+/* An answered message. `done` counts skipped ones, too. */
 static int exchange_next(struct run *run, const struct schedule *schedule, bool measured)
 {
     struct timed_exchange one = {0};
@@ -191,7 +191,7 @@ static int respond(struct run *run)
 
 const struct pattern PATTERN_OPEN_LOOP = {
     .name = "open-loop",
-    .summary = "messages at a rate that was decided beforehand, each timed from when it was due",
+    .summary = "messages at a fixed rate, each timed from when it was due",
     .reports = PATTERN_TIMES,
     .needs = PATTERN_NEEDS_PEER,
     .min_size = TIMED_BYTES,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_overlap.c - how much of a transfer goes on while the application computes.
+ * pattern_overlap.c - how much of a transfer proceeds while the application computes.
  *
- * The initiator begins a transfer, computes as long as the transfer takes alone, and then waits
- * for what is left of it. What that takes beyond the computing is what the message cost: nearly
- * nothing where all of it went on meanwhile, all of its time where nothing did. Once as the
- * sender (until the responder has said that it is there), once as the receiver (of what it asks
- * for); and both also alone, without computing, right before. The responder only answers.
+ * The initiator begins a transfer, computes for as long as the transfer takes alone, and then waits
+ * for its completion. The time beyond the computing is the cost of the message: almost nothing if
+ * all of the transfer overlapped, its whole time if nothing did. It is measured for the initiator
+ * as the sender (until the responder's answer) and as the receiver (of a message that it requests),
+ * each first alone, without computing. The responder only answers.
  *
  *      initiator                                responder
  *        post message, compute, wait  --------->  receive
@@ -25,7 +25,7 @@
 struct overlap {
     struct posts posts;
     struct work work;
-    struct histogram alone[2]; /* what transfers took: sent, received */
+    struct histogram alone[2]; /* durations of transfers: sent, received */
     struct histogram beside[2];
 };
 
@@ -43,7 +43,7 @@ static int begin_receiving(struct posts *posts)
     return error == 0 ? posts_send(posts, run->outgoing, run_answer_bytes(run)) : error;
 }
 
-/* One transfer beside so much work; `cost_ns`: what it took beyond that. */
+/* One transfer while computing `steps`. `cost_ns`: its time beyond the computing. */
 static int transfer(struct overlap *overlap, bool sends, uint64_t steps, uint64_t *cost_ns)
 {
     const uint64_t start_ns = clock_now_ns();
@@ -54,11 +54,11 @@ static int transfer(struct overlap *overlap, bool sends, uint64_t steps, uint64_
     }
     const uint64_t took_ns = clock_now_ns() - start_ns;
     const uint64_t work = work_ns(&overlap->work, steps);
-    *cost_ns = took_ns > work ? took_ns - work : 1; /* all of it, as far as can be told */
+    *cost_ns = took_ns > work ? took_ns - work : 1; /* all overlapped, as far as measurable */
     return error;
 }
 
-/* Both ways alone, then beside work. `cost_ns` is that of both together. */
+/* Both directions alone, then while computing. `cost_ns` is the sum of both. */
 static int exchange(struct overlap *overlap, uint64_t *cost_ns)
 {
     int error = 0;
@@ -79,7 +79,7 @@ static int exchange(struct overlap *overlap, uint64_t *cost_ns)
     return error;
 }
 
-/* Not the mean: one stall of the machine would be most of it. */
+/* The median, because one stall of the machine would dominate the mean. */
 static uint64_t median_ns(const struct histogram *histogram)
 {
     uint64_t below = 0;
@@ -136,7 +136,7 @@ static void clear(struct overlap *overlap)
 
 static int initiate(struct run *run)
 {
-    struct overlap *overlap = calloc(1, sizeof *overlap); /* histograms are large */
+    struct overlap *overlap = calloc(1, sizeof *overlap); /* too large for the stack */
     if (overlap == NULL) {
         return -ENOMEM;
     }
@@ -152,7 +152,7 @@ static int initiate(struct run *run)
     return error;
 }
 
-/* What an exchange is at this end: twice each way. */
+/* The responder's part of an exchange: twice each direction. */
 static int answer(const struct run *run)
 {
     int error = 0;
@@ -186,7 +186,7 @@ static int respond(struct run *run)
     run->result->received = done > request->skip ? done - request->skip : 0;
     run->result->sent = run->result->received;
     run->result->stopped = done < wanted;
-    return error; /* in step: the initiator stops between two exchanges, and so are we told to */
+    return error; /* in step: the initiator stops only between exchanges */
 }
 
 const struct pattern PATTERN_OVERLAP = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_pingping.c - both ends send a message, then each receives the other's: what a protocol
- * does when a message comes while one goes. As in IMB's PingPing, the time of an exchange is not
+ * pattern_pingping.c - both ends send a message, then each receives the other's: the cost of a
+ * message that arrives while another is sent. As in IMB's PingPing, the time of an exchange is not
  * halved.
  *
  * Only the initiator knows when to end. The first byte of each of its messages says whether this
- * exchange is the last one, so that both ends leave after the same one, also before the count.
+ * exchange is the last one, so that both ends stop after the same one, also before the count.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define MORE_FOLLOW 0
 #define LAST_ONE 1
 
-/* One message there and one back, at the same time. */
+/* One message each way, at the same time. */
 static int exchange(struct posts *posts)
 {
     const struct run *run = posts->run;
@@ -28,7 +28,7 @@ static int exchange(struct posts *posts)
     return error == 0 ? posts_settle(posts) : error;
 }
 
-/* As many exchanges as make a sample; `left` are to come in all, these included. */
+/* The exchanges of a sample. `left` is the number of remaining exchanges, including these. */
 static int exchange_batch(struct posts *posts, uint64_t batch, uint64_t left)
 {
     int error = 0;
@@ -39,7 +39,7 @@ static int exchange_batch(struct posts *posts, uint64_t batch, uint64_t left)
     return error;
 }
 
-/* `after` are to come after these. */
+/* `after` exchanges follow these. */
 static int exchange_all(struct posts *posts, uint64_t count, uint64_t after, bool measured)
 {
     struct run *run = posts->run;

@@ -30,7 +30,7 @@ static inline int exchange(struct run *run)
     return error;
 }
 
-/* Sends and receives `count` messages; `measured` says whether they count. */
+/* Exchanges `count` messages; `measured`: they count. */
 static int exchange_all(struct run *run, uint64_t count, bool measured)
 {
     struct measure_result *result = run->result;
@@ -76,13 +76,13 @@ static int exchange_all(struct run *run, uint64_t count, bool measured)
     }
     result->stopped = done < count;
     if (error == -ETIMEDOUT && !run->request->driver->reliable) {
-        error = 0; /* the last message was lost: counted, and no failure of the run */
+        error = 0; /* a lost message is counted, and is not a failure of the run */
     }
     return error;
 }
 
-/* The last answer must be what was sent, or begin with it: a driver that mixes up messages is found
- * out, at the cost of one comparison a run. */
+/* The last answer must begin with the bytes sent. This detects a driver that confuses messages,
+ * with one comparison a run. */
 static int verify_echo(const struct run *run)
 {
     const uint64_t bytes =
@@ -109,7 +109,7 @@ int pingpong_initiate(struct run *run)
     return error != 0 ? error : verify_echo(run);
 }
 
-/* Receives and sends back what came. */
+/* Receives, and sends the same back. */
 static int echo_all(struct run *run, uint64_t *arrived)
 {
     const struct measure_request *request = run->request;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_pipeline.c - messages that are sent one by one between pieces of work, to an end that
- * works as long on each: what programs do whose ranks hand rows on, such as LU of the NAS
- * benchmarks. Nobody waits for messages to come: they leave, and arrive, while both ends compute.
+ * pattern_pipeline.c - the sender computes between messages, and the receiver computes as long on
+ * each, as programs do whose ranks pass on rows, such as LU of the NAS benchmarks. Neither waits
+ * for the network: messages leave and arrive while both ends compute.
  *
  *      initiator   work  send  work  send  work  send             wait for the answer
  *      responder         receive  work  receive  work  receive  work  answer
  *
- * A sweep is as many messages as a batch has. What a message costs is what a sweep takes beyond
- * the pieces of work of the initiator and the responder's last one, by its messages. The two ends
- * need no common clock for that, and what is hidden behind work costs nothing, as in a program.
+ * A sweep is a batch of messages. The cost of a message is the time of a sweep beyond the work of
+ * the initiator and the last work of the responder, divided by the number of messages. This needs
+ * no common clock, and a cost that overlaps with work does not count, as in a program.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,10 +19,11 @@
 #include "run.h"
 #include "work.h"
 
-/* A piece of work: about a row of LU's class A, and long against sending a short message. */
+/* The work between two messages: about a row of LU, class A, and long compared with sending a short
+ * message. */
 #define PIECE_NS UINT64_C(20000)
 
-/* `messages` between pieces of `steps`. `cost_ns`: of each, beyond the work. */
+/* Sends `messages`, computing `steps` before each. `cost_ns`: of each, beyond the work. */
 static int sweep(const struct run *run, uint64_t messages, uint64_t steps, uint64_t *cost_ns)
 {
     const uint64_t start_ns = clock_now_ns();
@@ -38,9 +39,9 @@ static int sweep(const struct run *run, uint64_t messages, uint64_t steps, uint6
         error = run_receive_answer(run);
     }
     const uint64_t took_ns = clock_now_ns() - start_ns;
-    const uint64_t work_ns = worked_ns + worked_ns / messages; /* and the responder's last piece */
+    const uint64_t work_ns = worked_ns + worked_ns / messages; /* with the responder's last work */
     const uint64_t cost = took_ns > work_ns ? (took_ns - work_ns) / messages : 0;
-    *cost_ns = cost == 0 ? 1 : cost; /* all of it was hidden, as far as can be told */
+    *cost_ns = cost == 0 ? 1 : cost; /* all overlapped, as far as measurable */
     return error;
 }
 
@@ -131,7 +132,7 @@ static int respond(struct run *run)
     run_end_measured(run, clock_now_ns());
     run->result->received = done;
     run->result->stopped = done < request->count;
-    return error; /* in step: the initiator stops between two sweeps, and so are we told to */
+    return error; /* in step: the initiator stops only between sweeps */
 }
 
 const struct pattern PATTERN_PIPELINE = {

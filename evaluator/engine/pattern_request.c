@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_request.c - a short request there, and a message of the size back: what the client of a
- * server of files, or of a store of keys, waits for. A ping-pong, but that one of its two messages
- * has the bytes of an answer (run.h).
+ * pattern_request.c - a short request, and a message of `size` bytes back, as clients of file
+ * servers and key-value stores do. A ping-pong whose request has the bytes of an answer (run.h).
  */
 #include "pattern.h"
 #include "pattern_pingpong.h"

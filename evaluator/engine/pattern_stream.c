@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_stream.c - messages one way, many under way at once. A driver whose sends and receives
- * can be posted in advance has functions for that (driver.h).
+ * pattern_stream.c - messages one way, many under way at once. Drivers whose sends and receives can
+ * be posted in advance have functions for that (driver.h).
  *
- * The skipped messages of a reliable stream are answered before the clock starts, all of it before
- * the clock stops: neither is what was skipped measured, nor is anything that was measured still on
- * its way. Of an unreliable one, the responder's arrivals count.
+ * Over a reliable driver, the skipped messages are answered before the clock starts, and all are
+ * answered before it stops: so exactly the measured messages are timed. Over an unreliable one, the
+ * messages that arrive at the responder count.
  */
 #include <errno.h>
 
@@ -13,7 +13,7 @@
 #include "pattern.h"
 #include "run.h"
 
-/* One message, after which `more` follow. */
+/* Sends one message; `more` follow. */
 static int stream_out(const struct run *run, uint64_t more)
 {
     const struct measure_request *request = run->request;
@@ -45,7 +45,7 @@ static int initiate(struct run *run)
         done++;
         pace_message(&pace, run);
     }
-    /* What was skipped must not take the time of what is measured: it has arrived. */
+    /* Skipped messages must have arrived before the measured time begins. */
     if (error == 0 && done > 0 && done == request->skip && run_is_answered(run)) {
         error = run_receive_answer(run);
     }
@@ -68,10 +68,10 @@ static int initiate(struct run *run)
     return error;
 }
 
-/* The clock starts at the last skipped message, or at the first where none are. */
+/* The clock starts at the last skipped message, or at the first message if none are skipped. */
 static int begin_at(struct run *run, uint64_t arrived)
 {
-    /* The other end waits for the answer: reading probes takes a while, so it comes first. */
+    /* Probes first, because reading them takes time, and the other end waits for this answer. */
     run_begin_probes(run);
     int error = arrived == run->request->skip && run_is_answered(run) ? run_send_answer(run) : 0;
     run_begin_clock(run);
@@ -106,7 +106,7 @@ static int receive_all(struct run *run)
             }
             last_ns = run->started_ns;
         } else if (!reliable) {
-            last_ns = clock_now_ns(); /* any message may turn out to be the last */
+            last_ns = clock_now_ns(); /* any message may be the last */
         }
         pace_message(&pace, run);
     }

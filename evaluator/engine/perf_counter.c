@@ -42,7 +42,7 @@ int perf_counter_open(struct perf_counter *counter, uint32_t type, uint64_t conf
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (tid > 0 && tid != own) {
             error = open_thread(counter, tid, type, config);
-            error = error == -ESRCH ? 0 : error; /* it has ended meanwhile */
+            error = error == -ESRCH ? 0 : error; /* the thread has ended */
         }
     }
     if (directory != NULL) {

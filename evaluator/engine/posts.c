@@ -5,7 +5,7 @@
 
 #include "clock.h"
 
-/* Looks for room, between two questions whether to end. */
+/* Attempts to get room between two checks whether to end. */
 #define LOOKS_A_QUESTION 1024
 
 int posts_progress(struct posts *posts, bool wait)
@@ -17,7 +17,7 @@ int posts_progress(struct posts *posts, bool wait)
         return error;
     }
     if (ended.sends > posts->sending || ended.receives > posts->receiving) {
-        return -EPROTO; /* it says that what was never posted has ended */
+        return -EPROTO; /* a message completed that was never posted */
     }
     posts->sending -= ended.sends;
     posts->receiving -= ended.receives;
@@ -26,7 +26,7 @@ int posts_progress(struct posts *posts, bool wait)
     return 0;
 }
 
-/* One look for room; `looks` counts them. */
+/* One attempt to get room; `looks` counts them. */
 static int make_room(struct posts *posts, unsigned *looks)
 {
     int error = posts_progress(posts, false);

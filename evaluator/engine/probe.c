@@ -8,9 +8,9 @@
 
 #include "clock.h"
 
-/* From what is read in the least time and counts most exactly to what takes longest: they are read
- * in this order after a run, and the other way round before it. System calls come before all that
- * makes some. */
+/* In the order of reading after a run, and the reverse before it: the quickest and most exact to
+ * read are next to the measured time. The count of system calls precedes all probes that make
+ * some. */
 static const struct probe *const TABLE[] = {
     &PROBE_SOAKER,  &PROBE_SYSCALLS,   &PROBE_HARDWARE, &PROBE_USAGE,
     &PROBE_SOFTIRQ, &PROBE_INTERRUPTS, &PROBE_CARD,     NULL,
@@ -41,7 +41,7 @@ static void open_one(struct probes *probes, size_t row)
     }
 }
 
-/* Whether any of its figures can be had. */
+/* Whether any of its figures is available. */
 static bool is_ready(const struct probes *probes, size_t row)
 {
     bool ready = false;
@@ -154,7 +154,7 @@ void probes_report(const struct probes *probes, struct json *json,
                    const struct probe_values *before, const struct probe_values *after)
 {
     json_begin(json, "probes", '{');
-    /* A run that was cut short may have no end. */
+    /* A run that was interrupted may have no end. */
     json_unsigned(json, "window_ns",
                   after->at_ns > before->at_ns ? after->at_ns - before->at_ns : 0);
     for (size_t row = 0; row < TABLE_ROWS; row++) {

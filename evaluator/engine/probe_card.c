@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * probe_card.c - how often the network cards of this machine interrupt it.
+ * probe_card.c - the interrupts of this machine's network cards.
  *
- * /sys names the numbers of a card's interrupts, and /proc/stat has a count for each number. So
- * nothing depends on what drivers call theirs in /proc/interrupts. Old cards share their one number
- * with other devices, which are counted then, too; virtual interfaces have none.
+ * /sys lists the interrupt numbers of a card, and /proc/stat has a count for each number, so the
+ * names that drivers use in /proc/interrupts do not matter. Old cards share one number with other
+ * devices, which are then counted, too. Virtual interfaces have no interrupts.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 struct card {
     int stat;
     size_t count;
-    unsigned numbers[NUMBERS_MAX]; /* of all cards' interrupts, in no order, each once */
+    unsigned numbers[NUMBERS_MAX]; /* of all cards' interrupts, each once, unordered */
     char text[STAT_BYTES];
 };
 
@@ -38,8 +38,8 @@ static void add(struct card *card, unsigned number)
     }
 }
 
-/* A directory whose entries are the numbers. False: there is none, or it is empty, as one is that
- * the kernel leaves when a driver has gone back to the card's line. */
+/* Adds the numbers that are names of entries in a directory. False: the directory is missing or
+ * empty, as the kernel leaves it when a driver has returned to the card's interrupt line. */
 static bool add_messages(struct card *card, const char *path)
 {
     DIR *directory = opendir(path);
@@ -60,7 +60,7 @@ static bool add_messages(struct card *card, const char *path)
     return any;
 }
 
-/* A file with one number, which is 0 where there is none. */
+/* Adds the number in a file; 0 means none. */
 static bool add_line(struct card *card, const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -76,7 +76,7 @@ static bool add_line(struct card *card, const char *path)
     return true;
 }
 
-/* Of a device, which may be a part of one that has the interrupts (virtio). */
+/* Adds those of the device, or of its parent, which has the interrupts for virtio. */
 static void add_interface(struct card *card, const char *sys, const char *name)
 {
     static const char *const DEVICES[] = {"device", "device/.."};
@@ -107,7 +107,7 @@ static void find_cards(struct card *card, const char *sys)
     (void)closedir(directory);
 }
 
-/* The line has the sum, and then a count for each number, from 0 on. False: it ends before. */
+/* The line has the sum, and then a count for each number from 0. False: it is too short. */
 static bool sum(const struct card *card, uint64_t *value)
 {
     const char *at = strstr(card->text, LINE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * probe_hardware.c - what the processor counts of this process, in user mode and in the kernel.
- * While it does, each context switch takes longer.
+ * probe_hardware.c - the processor's counters of this process, in user mode and in the kernel. They
+ * make each context switch slower.
  */
 #include <linux/perf_event.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * probe_interrupts.c - how many interrupts the machine has served, of devices, timers and between
- * CPUs, and how many softirqs, as mpstat has them: an idle machine is not at zero.
+ * probe_interrupts.c - the machine's interrupts (of devices, timers and between CPUs) and softirqs,
+ * as in mpstat. They are not zero on an idle machine.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct interrupts {
     char text[STAT_BYTES];
 };
 
-/* The first number of its line is the sum of the others. False: there is no such line. */
+/* The first number of its line, the sum of the others. False: there is no such line. */
 static bool find(const struct interrupts *interrupts, enum figure figure, uint64_t *value)
 {
     const char *line = strstr(interrupts->text, LINES[figure]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * probe_soaker.c - the second way to see what a run takes of its CPUs: what was not left to a
- * process of the lowest priority (soaker.h). It has what the kernel charges to nobody, and to
- * others; and it keeps the CPU from sleeping.
+ * probe_soaker.c - another measure of a run's CPU time: the time that a process of the lowest
+ * priority did not get (soaker.h). It includes time that the kernel charges to no process or to
+ * others. It keeps the CPU from sleeping.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,10 +47,10 @@ static void soaker_probe_stop(void *state)
 
 const struct probe PROBE_SOAKER = {
     .name = "soaker",
-    .how = "a process of the lowest priority on the engine's CPUs: what is not left to it",
+    .how = "time that a process of the lowest priority on the engine's CPUs does not get",
     .of = PROBE_CPUS,
     .disturbs = true,
-    .figures = {{"taken_ns", "ns", PROBE_PER_MESSAGE, "CPU time that was not left over"}},
+    .figures = {{"taken_ns", "ns", PROBE_PER_MESSAGE, "CPU time that was not idle"}},
     .open = soaker_probe_open,
     .start = soaker_probe_start,
     .read = soaker_probe_read,

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * probe_softirq.c - the CPU time that the kernel spends on interrupts for nobody in particular.
+ * probe_softirq.c - the CPU time that the kernel spends on interrupts and charges to no process.
  *
- * Most of what a network stack does for a process happens after an interrupt: getrusage() may or
- * may not have it. There are two kinds of kernel, and each needs another complement so that
- * nothing is counted twice:
+ * Most of the work of a network stack happens after an interrupt, and getrusage() may or may not
+ * include it. So that nothing is counted twice, this depends on the kernel:
  *
- * - with IRQ_TIME_ACCOUNTING, processes are charged nothing of what interrupts them: it is in the
- *   columns `irq` and `softirq` of /proc/stat, in steps of 10 ms. Those of such a kernel count
- *   every timer interrupt, so `irq` is above zero seconds after the start.
- * - without it, what interrupts a process is charged to that process; what was put off to the
- *   threads ksoftirqd/N is charged to them (/proc/PID/schedstat, in ns). Work that interrupts an
- *   idle CPU is charged to nobody, and not in here either; nor can `irq` be told.
+ * - with IRQ_TIME_ACCOUNTING, interrupts are not charged to the interrupted process but to the
+ *   columns `irq` and `softirq` of /proc/stat, in steps of 10 ms. Such a kernel counts every timer
+ *   interrupt, so `irq` is above zero seconds after the start.
+ * - without it, interrupts are charged to the interrupted process, and work deferred to the threads
+ *   ksoftirqd/N is charged to them (/proc/PID/schedstat, in ns). Work that interrupts an idle CPU
+ *   is not charged at all, and is missing here; so is `irq`.
  *
- * In a container the threads may be out of sight.
+ * In a container the threads may not be visible.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -33,8 +32,8 @@
 enum figure { IRQ, SOFTIRQ };
 
 struct softirq {
-    int stat;            /* /proc/stat, or -1: look at the threads */
-    size_t thread_count; /* without `stat` */
+    int stat;            /* /proc/stat, or -1: use the threads */
+    size_t thread_count; /* 0 with `stat` */
     int threads[THREADS_MAX];
 };
 
@@ -176,9 +175,10 @@ const struct probe PROBE_SOFTIRQ = {
     .of = PROBE_MACHINE,
     .figures =
         {
-            [IRQ] = {"irq_ns", "ns", PROBE_PER_MESSAGE, "CPU time in interrupts, of nobody"},
+            [IRQ] = {"irq_ns", "ns", PROBE_PER_MESSAGE,
+                     "CPU time in interrupts, charged to no process"},
             [SOFTIRQ] = {"softirq_ns", "ns", PROBE_PER_MESSAGE,
-                         "CPU time after interrupts, of nobody"},
+                         "CPU time after interrupts, charged to no process"},
         },
     .open = softirq_open,
     .read = softirq_read,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * probe_syscalls.c - system calls of this process, counted at the kernel's tracepoint that each of
- * them passes. While anybody counts them, each takes some 0.1 us longer, for everybody.
+ * probe_syscalls.c - the system calls of this process, counted at a tracepoint in the kernel. While
+ * it is enabled, each system call of every process takes about 0.1 us longer.
  */
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 struct syscalls {
     uint64_t id;       /* the tracepoint's */
-    uint64_t read_own; /* calls that reading the counter has made itself */
+    uint64_t read_own; /* calls made by reading the counter */
     struct perf_counter counter;
 };
 
@@ -49,8 +49,8 @@ static int syscalls_start(void *state)
     return perf_counter_open(&syscalls->counter, PERF_TYPE_TRACEPOINT, syscalls->id);
 }
 
-/* The first of the reads sees itself, the others come after what they would have been counted by:
- * all of them are in the next reading. */
+/* The first read counts itself, and the others come after their counters were read: so all of them
+ * are in the next reading. */
 static void syscalls_read(void *state, uint64_t values[PROBE_FIGURES_MAX])
 {
     struct syscalls *syscalls = state;

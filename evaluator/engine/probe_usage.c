@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * probe_usage.c - what the kernel has charged to this process: all its threads. The sum of user and
- * system time is exact; how much of it is which, the kernel knows from samples, at its ticks.
+ * probe_usage.c - the CPU time that the kernel has charged to all threads of this process. The sum
+ * of user and system time is exact; the kernel estimates their shares by sampling.
  */
 #include <sys/resource.h>
 

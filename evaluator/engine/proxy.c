@@ -41,11 +41,10 @@ static void say_attached(pid_t engine)
     output_send(&json);
 }
 
-/* Waits for the engine. @return its descriptor; 0: the input has ended before; or a negative
- * errno. */
+/* Waits for the engine. @return its descriptor; 0: the input has ended; or a negative errno. */
 static int await_engine(int listener, int input, pid_t *engine)
 {
-    /* What the evaluator says before that stays where it is, so its end alone is looked for. */
+    /* Input from the evaluator is left unread until then; only its end matters. */
     struct pollfd either[] = {{.fd = listener, .events = POLLIN}, {.fd = input, .events = 0}};
 
     for (;;) {
@@ -67,7 +66,7 @@ static int await_engine(int listener, int input, pid_t *engine)
     }
 }
 
-/* Hands on what there is. False: nothing more comes from `from`, or goes to `to`. */
+/* Relays available bytes. False: `from` has ended, or `to` takes no more. */
 static bool hand_on(int from, int to)
 {
     char bytes[1 << 16];
@@ -104,7 +103,7 @@ static int hand_on_all(int engine, int input, int output)
         }
         if (either[1].revents != 0 && !hand_on(input, engine)) {
             (void)shutdown(engine, SHUT_WR);
-            either[1].fd = -1; /* poll() passes over it */
+            either[1].fd = -1; /* poll() ignores it */
         }
     }
 }

@@ -37,7 +37,7 @@ static void copy_address(const struct sockaddr *address, uint8_t *to)
     }
 }
 
-/* Finds the address of the host. The answer of the resolver, or 0. */
+/* Resolves the host. Returns getaddrinfo()'s error, or 0. */
 static int resolve(const char *host, struct route *route)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

@@ -5,7 +5,7 @@
 
 #include "clock.h"
 
-/* A loop that reads no clock aims at one clock read in this time. */
+/* Intended time between two clock reads of a loop that does not read it for each message. */
 #define PACE_INTERVAL_NS NS_PER_MS
 #define PACE_MESSAGES_MAX 4096
 

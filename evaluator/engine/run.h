@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run.h - what the patterns are made of: messages, the clock, and when to end.
+ * run.h - the parts of patterns: messages, the clock, and when to end.
  *
- * Whoever reads the clock a sample makes the end of one sample the start of the next, so no time
- * falls between them. Between two samples, about every 10 ms, such a loop looks whether it should
- * end (a system call), and reads the clock again after that: the look is in no sample. The others
- * have no clock read a message at all: they count messages, and adapt how many to let pass between
- * two looks (`struct pace`).
+ * A loop that reads the clock for each sample uses the end of one sample as the start of the next,
+ * so no time is lost between them. About every 10 ms, between two samples, it checks whether to end
+ * (a system call), and then reads the clock again, so that the check is in no sample. The other
+ * loops do not read the clock for each message. They count messages, and adapt the number between
+ * two checks (`struct pace`).
  *
- * One thread. What can be in a loop of messages is inline.
+ * One thread. Functions used in a loop of messages are inline.
  */
 #ifndef BEOWIRE_ENGINE_RUN_H
 #define BEOWIRE_ENGINE_RUN_H
@@ -19,13 +19,13 @@
 #include "histogram.h"
 #include "measure.h"
 
-/** How often a loop looks whether it should end. */
+/** Time between two checks whether the run should end. */
 #define RUN_LOOK_INTERVAL_NS UINT64_C(10000000)
 
 /** Bytes of the running number in a message, and of an answer. */
 #define RUN_STAMP_BYTES 8
 
-/** Most messages that are posted at once, at each end, of each kind: as in OSU's tests. */
+/** The most messages posted at once at each end, of each kind, as in OSU's benchmarks. */
 #define RUN_WINDOW 64
 
 struct run {
@@ -33,35 +33,35 @@ struct run {
     struct measure_result *result;
     struct histogram *samples;
     uint8_t *outgoing; /**< the next message: `size` bytes (at least 8) of content */
-    uint8_t *incoming; /**< where the next one is put */
-    /** Bytes of a message that this end sends, and of one that it receives: `size`, unless the
-     *  pattern has it otherwise. Then it is run_answer_bytes(), which drivers know of. */
+    uint8_t *incoming; /**< the buffer for the next one */
+    /** Bytes of a message that this end sends, and of one that it receives: `size`, or
+     *  run_answer_bytes() if the pattern says so. Drivers know both. */
     uint64_t send_bytes;
     uint64_t receive_bytes;
-    /** Moves the two to where the next messages lie; NULL: they stay. */
+    /** Moves `outgoing` and `incoming` for the next messages; NULL: they stay. */
     void (*place)(struct run *run);
-    uint64_t placed;     /**< how often it did */
+    uint64_t placed;     /**< calls of place() */
     uint64_t stamp;      /**< running number of the last message sent */
-    size_t stamp_bytes;  /**< as much of it as fits into a message */
+    size_t stamp_bytes;  /**< the part of it that fits into a message */
     uint64_t started_ns; /**< clock at the first measured message */
     bool stop;           /**< the run should end before its count */
 };
 
-/** Probes first: reading them takes a while, and must not be in the time. */
+/** Call run_begin_probes() first: reading probes takes time, which must not be measured. */
 void run_begin_probes(struct run *run);
 void run_begin_clock(struct run *run);
 void run_begin_measured(struct run *run);
 
-/** Takes the result's time, from the begin of the clock to `end_ns`, and what probes say. */
+/** Sets the result's time, from run_begin_clock() to `end_ns`, and the values of the probes. */
 void run_end_measured(struct run *run, uint64_t end_ns);
 
-/** Whether the deadline has passed, or the caller wants an end. A system call. */
+/** Whether the deadline has passed, or the caller wants the run to end. A system call. */
 bool run_should_end(const struct run *run, uint64_t now_ns);
 
 /** Gives the outgoing message the next running number, as far as it fits. */
 void run_stamp(struct run *run);
 
-/** One message, as driver.h has them. */
+/** Send or receive one message, as in driver.h. */
 static inline int run_send(const struct run *run)
 {
     const struct measure_request *request = run->request;
@@ -74,14 +74,14 @@ static inline int run_receive(const struct run *run)
     return request->driver->receive(request->session, run->incoming, run->receive_bytes);
 }
 
-/** Sends back what came, from where it lies. */
+/** Sends the received message back, from its buffer. */
 static inline int run_echo(const struct run *run)
 {
     const struct measure_request *request = run->request;
     return request->driver->send(request->session, run->incoming, run->send_bytes);
 }
 
-/** Whether one end can tell the other that all is there: over a reliable driver with two ends. */
+/** Whether one end can confirm the arrival of all: over a reliable driver with two ends. */
 bool run_is_answered(const struct run *run);
 
 /** An answer: a message of min(size, 8) bytes, or of the driver's smallest size. */
@@ -89,8 +89,8 @@ uint64_t run_answer_bytes(const struct run *run);
 int run_send_answer(const struct run *run);
 int run_receive_answer(const struct run *run);
 
-/** Pacing of the loops that read no clock: they look after a number of messages that takes about a
- *  millisecond to pass. */
+/** Pacing of loops that do not read the clock for each message: they check after as many messages
+ *  as take about a millisecond. */
 struct pace {
     uint64_t left;
     uint64_t messages;
@@ -100,10 +100,10 @@ struct pace {
 
 struct pace pace_start(void);
 
-/** Reads the clock, adapts the pace, and now and then sets `run->stop`. */
+/** Reads the clock, adapts the pace, and sometimes sets `run->stop`. */
 void pace_look(struct pace *pace, struct run *run);
 
-/** To be called after each message. */
+/** Call after each message. */
 static inline void pace_message(struct pace *pace, struct run *run)
 {
     if (--pace->left == 0) {

@@ -6,13 +6,11 @@
 #include "clock.h"
 #include "run.h"
 
-/* Sleeping ends late, by the timer's slack and the way through the scheduler, which would count as
- * the protocol's time: so it ends this much too early, and the rest is waited for with the clock.
- */
+/* Sleeping ends late, by the timer's slack and the scheduler, which would count as the protocol's
+ * time. So sleep ends this much early, and the thread polls the clock for the rest. */
 #define WAKE_EARLY_NS UINT64_C(200000)
 
-/* Reading probes takes a while, at both ends: what is measured is due so much later than after what
- * is skipped. */
+/* Reading probes takes time at both ends, so measured messages are due this much later. */
 #define PROBES_NS UINT64_C(1000000)
 
 static void sleep_until(uint64_t when_ns)
@@ -24,7 +22,7 @@ static void sleep_until(uint64_t when_ns)
     (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
 }
 
-/* The time when it has come; `look_at_ns`: when it is looked whether to end. */
+/* Returns the time once it is `when_ns`. `look_at_ns`: of the next check whether to end. */
 static uint64_t wait_until(struct run *run, uint64_t when_ns, uint64_t *look_at_ns)
 {
     uint64_t now_ns = clock_now_ns();
@@ -71,7 +69,7 @@ bool schedule_is_late(const struct schedule *schedule)
     return schedule->interval_ns > 0 && schedule->now_ns - schedule->due_ns > schedule->interval_ns;
 }
 
-/* Between what is skipped and what is measured. */
+/* Between skipped and measured messages. */
 static void begin_probes(struct schedule *schedule, struct run *run)
 {
     run_begin_probes(run);

@@ -13,11 +13,11 @@
 #include "output.h"
 #include "pattern.h"
 
-/* How long open and connect may take before they count as failed. */
+/* Time limit of open and connect. */
 #define SETUP_LIMIT_NS (10 * NS_PER_SECOND)
 
-/* After its deadline a run may finish the message that is under way, so that the session stays
- * usable. The responder waits longer: it must not cut off an initiator that started after it. */
+/* After its deadline a run may finish the current message, so that the session can be used again.
+ * The responder waits longer, because its initiator may have started later. */
 #define INITIATOR_GRACE_NS (500 * NS_PER_MS)
 #define RESPONDER_GRACE_NS (1000 * NS_PER_MS)
 
@@ -71,7 +71,7 @@ void session_init(struct session *session, struct modules *modules, struct input
     probes_open(&session->probes, &HERE);
 }
 
-/* Those of a driver went with its session. */
+/* Not those of a driver, which it freed with its session. */
 static void free_buffers(struct session *session)
 {
     if (session->outgoing != NULL && session->driver->buffers == NULL) {
@@ -128,8 +128,9 @@ static void fill_buffers(const struct session *session)
     memset(session->incoming, 0, session->buffer_bytes);
 }
 
-/* Pages of their own, every one touched. A message can begin anywhere in the first page, and then
- * be moved by another. What all ends do together takes a message for each. */
+/* Page-aligned, and every page is written. There is room to begin a message anywhere in the first
+ * page, and for a pattern to move it by another page. Collective operations need a message for each
+ * end. */
 static int make_buffers(struct session *session)
 {
     const uint64_t bytes = session->max_size * (session->driver->collective != NULL ? 2 : 1);
@@ -144,7 +145,7 @@ static int make_buffers(struct session *session)
     return 0;
 }
 
-/* Those that the driver makes. */
+/* Uses the buffers of the driver. */
 static void take_buffers(struct session *session)
 {
     void *outgoing = NULL;
@@ -287,7 +288,7 @@ void session_connect(struct session *session, struct command *command)
     output_send(&json);
 }
 
-/* NULL with an answer: which there are. */
+/* NULL after an error answer that lists the patterns. */
 static const struct pattern *find_pattern(const char *name)
 {
     const struct pattern *pattern = pattern_find(name);
@@ -462,7 +463,7 @@ static bool can_run(const struct session *session)
     return true;
 }
 
-/* What a pattern and probes need first takes no time of the run. An error is answered. */
+/* Prepares the pattern and the probes, outside the time of the run. Answers an error. */
 static int prepare_run(struct session *session, struct measure_request *request)
 {
     const uint64_t begun_ns = clock_now_ns();
@@ -478,7 +479,7 @@ static int prepare_run(struct session *session, struct measure_request *request)
     return error;
 }
 
-/* The run itself, and its answer. */
+/* Carries out the run, and answers. */
 static void carry_out(struct session *session, const struct measure_request *request)
 {
     const struct driver *driver = session->driver;

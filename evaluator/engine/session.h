@@ -22,7 +22,7 @@
 #include "probe.h"
 #include "walk.h"
 
-/** No message is larger, whatever the driver says. */
+/** Largest message, whatever the driver supports. */
 #define SESSION_SIZE_MAX (UINT64_C(1) << 30)
 
 enum session_state {
@@ -40,12 +40,12 @@ struct session {
     void *driver_session; /* NULL when the driver has none open */
     enum driver_role role;
     uint64_t max_size;
-    bool in_step;            /* both ends agree on which message is next */
+    bool in_step;            /* both ends agree on the next message */
     bool interrupted;        /* the caller wants the current command to end */
-    uint64_t give_up_at_ns;  /* the driver is told to stop then */
-    struct driver_host host; /* what the driver sees of this session */
+    uint64_t give_up_at_ns;  /* when to tell the driver to stop */
+    struct driver_host host; /* the driver's view of this session */
     struct walk walk;
-    uint8_t *outgoing; /* max_size bytes and some more each, pages of their own */
+    uint8_t *outgoing; /* each max_size bytes and slack, page-aligned */
     uint8_t *incoming;
     uint64_t buffer_bytes;
     struct histogram samples;
@@ -60,13 +60,13 @@ void session_run(struct session *session, struct command *command);
 void session_check(struct session *session, struct command *command);
 void session_close(struct session *session);
 
-/** Between two commands: lets the driver make progress. False when it needs no more of that. */
+/** Called between commands: lets the driver make progress. False when it needs no more calls. */
 bool session_idle(struct session *session);
 
 /** Closes without an answer. */
 void session_drop(struct session *session);
 
-/** The same for the end of the process: gives back what session_init() took. */
+/** The same at the end of the process; frees what session_init() allocated. */
 void session_end(struct session *session);
 
 #endif

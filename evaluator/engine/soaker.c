@@ -19,19 +19,19 @@
 #include "clock.h"
 #include "exit.h"
 
-/* Where a soaker finds the shared memory. */
+/* Descriptor of the shared memory in a soaker. */
 #define CELLS_DESCRIPTOR 3
 
-/* Two readings of the clock that are farther apart had something between them: an interrupt takes a
- * microsecond, a reading some 50 ns, and 300 on a clock that takes a system call. */
+/* A longer gap between two readings of the clock means that something else ran. An interrupt takes
+ * a microsecond; a reading about 50 ns, or 300 ns if it is a system call. */
 #define GAP_NS UINT64_C(500)
 
 #define START_LIMIT_NS NS_PER_SECOND
 #define START_LOOK_NS 200000
 
-/* A line of the cache each: nobody writes beside it. */
+/* One cache line each, so that CPUs do not share lines. */
 struct soaker_cell {
-    _Alignas(64) atomic_uint_least64_t left_ns; /* 0: it does not count yet */
+    _Alignas(64) atomic_uint_least64_t left_ns; /* 0: not counting yet */
 };
 
 int soak_main(const char *where)
@@ -42,7 +42,7 @@ int soak_main(const char *where)
     CPU_ZERO(&one);
     CPU_SET(number, &one);
     const struct sched_param none = {0};
-    /* What the caller was started with is not ours to keep open. */
+    /* Descriptors inherited from the caller must not stay open. */
     (void)syscall(SYS_close_range, CELLS_DESCRIPTOR + 1, ~0U, 0);
     struct soaker_cell *cells = mmap(NULL, SOAKER_CPUS_MAX * sizeof *cells, PROT_READ | PROT_WRITE,
                                      MAP_SHARED, CELLS_DESCRIPTOR, 0);
@@ -55,7 +55,7 @@ int soak_main(const char *where)
     struct soaker_cell *cell = &cells[strtoul(end + 1, NULL, 10) % SOAKER_CPUS_MAX];
     uint64_t left_ns = 1;
     atomic_store(&cell->left_ns, left_ns);
-    /* Last of all: from now on it may be a long time until it gets the CPU. */
+    /* Last, because after this it may take long until it gets the CPU. */
     if (sched_setscheduler(0, SCHED_IDLE, &none) != 0) {
         return EXIT_USAGE;
     }
@@ -109,7 +109,7 @@ static int spawn(struct soaker *soaker, const char *program, int file, size_t cp
     return -error;
 }
 
-/* Until the last one counts. It says so before it steps back. */
+/* Waits until all count. Each does before it lowers its priority. */
 static int wait_for_all(const struct soaker *soaker)
 {
     const uint64_t until_ns = clock_now_ns() + START_LIMIT_NS;

@@ -71,5 +71,5 @@ int timed_respond(struct run *run)
     run->result->received = arrived > request->skip ? arrived - request->skip : 0;
     run->result->sent = run->result->received;
     run->result->stopped = arrived < request->skip + request->count;
-    return error; /* in step: the initiator stops between two messages */
+    return error; /* in step: the initiator stops only between messages */
 }

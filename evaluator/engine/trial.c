@@ -17,7 +17,7 @@
 #include "../drivers/driver.h"
 #include "names.h"
 
-/* What the child leaves: in memory that both have. */
+/* The child's result, in shared memory. */
 struct outcome {
     bool done;
     int status;
@@ -30,8 +30,8 @@ static _Noreturn void be_the_child(trial_work *work, const void *context, struct
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)setrlimit(RLIMIT_CORE, &none); /* a crash that was to be expected leaves nothing */
-    if (nowhere >= 0) {                  /* the engine's input and answers are not the child's */
+    (void)setrlimit(RLIMIT_CORE, &none); /* an expected crash leaves no core file */
+    if (nowhere >= 0) {                  /* not the engine's input and output */
         (void)dup2(nowhere, STDIN_FILENO);
         (void)dup2(nowhere, STDOUT_FILENO);
         (void)dup2(nowhere, STDERR_FILENO);
@@ -41,7 +41,8 @@ static _Noreturn void be_the_child(trial_work *work, const void *context, struct
     _exit(0);
 }
 
-/* Waits until the child has ended, or ends it. @return its wait status, or -1 after the time. */
+/* Waits for the end of the child, or kills it. @return its wait status, or -1 after the time
+ * limit. */
 static int await(pid_t child, int ended, int longest_ms)
 {
     struct pollfd end = {.fd = ended, .events = POLLIN};
@@ -69,7 +70,7 @@ static int conclude(int ending, const struct outcome *outcome, int longest_ms, c
         return outcome->status;
     }
     if (ending == -1) {
-        (void)snprintf(reason, reason_bytes, "it hangs: nothing came of it in %d ms", longest_ms);
+        (void)snprintf(reason, reason_bytes, "it hangs: no result after %d ms", longest_ms);
         return -ETIMEDOUT;
     }
     if (WIFSIGNALED(ending)) {

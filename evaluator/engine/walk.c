@@ -14,19 +14,19 @@
 #define LINE_BYTES UINT64_C(64)
 #define PAGE_BYTES UINT64_C(4096)
 
-/* Short messages go to and fro in as much. */
+/* Block in which short messages jump. */
 #define BLOCK_BYTES (UINT64_C(1) << 20)
 
-/* From slot to slot in a block. Odd, so that it meets each slot once: their number is a power of
- * two. More than half a block, so that the next one is far away. */
+/* Slots from one message to the next in a block. Odd, so that each slot is used once: their number
+ * is a power of two. More than half a block, so that the next one is far away. */
 #define SLOT_STEP UINT64_C(10007)
 
-/* For a machine that does not say what its caches are. */
+/* If the kernel does not know the caches. */
 #define CACHE_BYTES_UNKNOWN (UINT64_C(64) << 20)
 
 #define CACHES_MAX 16
 
-/* "480K" and the like, as the kernel writes sizes of caches. */
+/* Parses the kernel's sizes of caches, such as "480K". */
 static uint64_t parse_size(const char *text)
 {
     char *end = NULL;
@@ -88,7 +88,7 @@ int walk_begin(struct walk *walk, uint64_t size)
         walk->wanted = walk_wanted_bytes(walk->cache_bytes, free_memory_bytes());
     }
     uint64_t wanted = walk->wanted;
-    /* What is sent and what is received must not be the same memory. */
+    /* Outgoing and incoming messages must use different memory. */
     if (wanted < 2 * slot) {
         wanted = (2 * slot + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
     }

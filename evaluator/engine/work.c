@@ -12,10 +12,10 @@ void work_do(uint64_t steps)
     for (uint64_t i = 0; i < steps; i++) {
         state = state * UINT64_C(6364136223846793005) + 1; /* each step waits for the one before */
     }
-    __asm__ volatile("" : : "r"(state)); /* somebody wants to know */
+    __asm__ volatile("" : : "r"(state)); /* keeps the compiler from removing it */
 }
 
-/* The quickest of several: whatever came between made the others longer. */
+/* The minimum of several, because interruptions only make them longer. */
 struct work work_calibrate(void)
 {
     uint64_t least_ns = UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * work.h - computing, by amount and not by time: what takes the core meanwhile, such as interrupts,
- * makes it take longer, as it does to an application. It touches no memory.
+ * work.h - computes a given amount of work, not for a given time. So it takes longer if interrupts
+ * or other threads use the core, as an application does. It uses no memory.
  */
 #ifndef BEOWIRE_ENGINE_WORK_H
 #define BEOWIRE_ENGINE_WORK_H
@@ -9,19 +9,18 @@
 #include <stdint.h>
 
 struct work {
-    double step_ns; /**< how long a step takes when nothing comes between */
+    double step_ns; /**< duration of an uninterrupted step */
 };
 
-/** Finds out how long a step takes: less than a millisecond. */
+/** Measures the duration of a step, in less than a millisecond. */
 struct work work_calibrate(void);
 
-/** Steps that take about so long. */
+/** Number of steps that take about this long. */
 uint64_t work_steps(const struct work *work, uint64_t ns);
 
-/** How long so many steps take when nothing comes between. */
+/** Duration of this many uninterrupted steps. */
 uint64_t work_ns(const struct work *work, uint64_t steps);
 
-/** Computes. */
 void work_do(uint64_t steps);
 
 #endif

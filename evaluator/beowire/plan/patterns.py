@@ -18,7 +18,7 @@ NEEDS: Mapping[str, str] = {
     "peer": "it has no other end",
     "reliable": "it loses messages",
     "posting": "it cannot post messages (post_send in driver.h)",
-    "anywhere": "its memory is named in advance (fixed in driver.h)",
+    "anywhere": "its messages use buffers chosen in advance (fixed in driver.h)",
     "collective": "it has no collective operations (collective in driver.h)",
 }
 
@@ -184,7 +184,7 @@ _ROWS = (
     ),
     Pattern(
         name="burst",
-        summary="bursts of 64 messages one way, each with a receive that was posted before",
+        summary="bursts of 64 messages one way, each with a receive posted in advance",
         reports="rates",
         noun="bursts",
         quantity="throughput of bursts",
@@ -211,7 +211,7 @@ _ROWS = (
     ),
     Pattern(
         name="cold",
-        summary="a ping-pong whose messages walk through twice the last-level cache",
+        summary="a ping-pong whose buffers move through twice the last-level cache",
         reports="times",
         noun="a ping-pong with cold caches",
         quantity="half round trip with cold caches",
@@ -227,7 +227,7 @@ _ROWS = (
     ),
     Pattern(
         name="alignment",
-        summary="a ping-pong whose messages begin at another place of a page each time",
+        summary="a ping-pong whose messages begin at another offset in a page each time",
         reports="times",
         noun="a ping-pong at any alignment",
         quantity="half round trip at any alignment",
@@ -274,7 +274,7 @@ _ROWS = (
     ),
     Pattern(
         name="barrier",
-        summary="barriers: nobody goes on before all have come",
+        summary="barriers: each end waits for all others",
         reports="times",
         noun="barriers",
         quantity="time of a barrier",
@@ -290,7 +290,7 @@ _ROWS = (
     ),
     Pattern(
         name="broadcast",
-        summary="broadcasts: what one has gets to all, another one each time",
+        summary="broadcasts: one end sends to all, another one each time",
         reports="times",
         noun="broadcasts",
         quantity="time of a broadcast",
@@ -304,7 +304,7 @@ _ROWS = (
     ),
     Pattern(
         name="allreduce",
-        summary="reductions: the sum, byte by byte, of what each has gets to all",
+        summary="reductions: all ends get the sum, byte by byte, of their messages",
         reports="times",
         noun="reductions",
         quantity="time of a reduction",
@@ -319,7 +319,7 @@ _ROWS = (
     ),
     Pattern(
         name="alltoall",
-        summary="exchanges: each has a message for each, itself included",
+        summary="exchanges: each end sends a message to each, itself included",
         reports="times",
         noun="exchanges of all",
         quantity="time of an exchange of all",
@@ -334,7 +334,7 @@ _ROWS = (
     ),
     Pattern(
         name="open-loop",
-        summary="messages at a rate that was decided beforehand, each timed from when it was due",
+        summary="messages at a fixed rate, each timed from when it was due",
         reports="times",
         noun="messages at a given rate",
         quantity="time of a message at half of the loss-free rate",
@@ -355,7 +355,7 @@ _ROWS = (
     ),
     Pattern(
         name="oneway",
-        summary="one message there, and one back that carries when the first came",
+        summary="one message there, and one back with the time when the first arrived",
         reports="times",
         noun="a message one way",
         quantity="time of one way",
@@ -374,7 +374,7 @@ _ROWS = (
     ),
     Pattern(
         name="incast",
-        summary="messages to an end that others send to at the same times, each answered",
+        summary="messages to an end to which others send at the same time, each answered",
         reports="times",
         noun="an incast",
         quantity="time until all senders are answered",

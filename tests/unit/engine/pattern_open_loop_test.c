@@ -109,7 +109,7 @@ TEST_AROUND(open_loop__a_message_of_another_run_ends_the_session, prepare, NULL)
     lie_at = 6;
     two_ends_run();
     assert_int_equal(responder.error, -EBADMSG);
-    assert_string_equal(responder.result.fault, "a message came that is not of this run");
+    assert_string_equal(responder.result.fault, "a message of another run arrived");
 }
 
 TEST_AROUND(open_loop__two_clocks__each_is_answered, prepare, NULL)
