@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* absent.c - takes the place of a driver whose library's headers were missing at build time: the
- * list of drivers then says what is missing, and why. The build defines ABSENT_NAME,
- * ABSENT_SUMMARY and ABSENT_REASON (meson.build). */
+/* absent.c - replaces a driver whose library's headers were missing at build time, so that the list
+ * of drivers says what is missing. The build defines ABSENT_NAME, ABSENT_SUMMARY and ABSENT_REASON
+ * (meson.build). */
 #include <errno.h>
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ static int absent_open(const struct driver_options *options, void **session, cha
     return absent(error, error_bytes);
 }
 
-/* open() never succeeds, so the rest is never called; the engine wants the table whole. */
+/* open() always fails, so these are never called, but the engine requires a complete table. */
 static int absent_address(void *session, char *text, size_t text_bytes)
 {
     (void)session;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * beowire.c - Beowire's own transport, through its public interface, as an application uses it:
- * over all its lanes, and over each alone.
+ * beowire.c - Beowire's own transport through its public interface, as an application uses it: over
+ * all its lanes, and over each alone.
  *
- *   beowire         whatever can be opened
+ *   beowire         all available lanes
  *   beowire-packet  Ethernet frames
  *   beowire-xdp     the same, received over AF_XDP
  *   beowire-tso     segmentation offload (TSO), with Ethernet frames for single messages
  *   beowire-udp     UDP
- *   beowire-tipc    TIPC, where the kernel has it
- *   beowire-verbs   datagrams of an RDMA device, where the interface has one
- *   beowire-shm     memory that two processes of one host share
+ *   beowire-tipc    TIPC, if the kernel has it
+ *   beowire-verbs   datagrams of an RDMA device, if the interface has one
+ *   beowire-shm     shared memory between two processes of one host
  *
- * One tag for everything: messages of a session come in order. What can be injected is (it has no
- * completion); longer messages are sent from the caller's buffer and waited for. In a stream they
- * are not waited for one by one: as many as in OSU's message-rate tests are under way, and as many
+ * All messages have one tag, and arrive in order. Those that can be injected are (they have no
+ * completion); longer ones are sent from the caller's buffer, and send() waits for their
+ * completion. In a stream as many sends are under way as in OSU's message-rate tests, and as many
  * receives are posted in advance.
  */
 #include <errno.h>
@@ -30,17 +30,17 @@
 
 #define SESSION_TAG 0x62656F77
 
-/* The other end may be stopped in a debugger, but not for ever. */
+/* The other end may be stopped in a debugger for a while. */
 #define PEER_TIMEOUT_NS UINT64_C(30000000000)
 
 /* close() is bounded to 1 s in all. */
 #define LINGER_NS UINT64_C(500000000)
 
-/* While flushing, the host is asked this often whether to stop. */
+/* During a flush, how often the host is asked whether to stop. */
 #define FLUSH_SLICE_NS UINT64_C(1000000)
 #define FLUSH_SLICES 20
 
-/* Sends, and receives, of a stream that are under way at once, at most. */
+/* The most sends, and receives, of a stream that are under way. */
 #define STREAM_WINDOW 64
 
 struct session {
@@ -50,17 +50,18 @@ struct session {
     uint64_t inject_bytes;
     char received;     /* its address is the context of receives */
     char sent;         /* and of sends */
-    uint64_t sending;  /* sends that have not ended */
-    uint64_t expected; /* a stream's receives that have not ended */
-    uint64_t arrived;  /* those that have, and were not handed out yet */
-    uint64_t injected; /* what was posted and had ended at once, and was not told of yet */
-    bool torn;         /* a receive was given up that had a part of its message, and waits on */
+    uint64_t sending;  /* sends not yet completed */
+    uint64_t expected; /* receives of a stream not yet completed */
+    uint64_t arrived;  /* completed receives not yet returned */
+    uint64_t injected; /* posted sends that completed at once, not yet reported */
+    bool torn;         /* a cancelled receive has part of its message, and stays posted */
 };
 
-/* The lanes of a driver, as beowire_options has them. */
+/* The lanes of each driver, as in beowire_options. */
 static const char *const ALL_LANES = NULL;
 static const char *const PACKET_LANE = "packet";
-static const char *const XDP_LANES = "xdp,packet"; /* then it can be asked why there is no xdp */
+static const char *const XDP_LANES =
+    "xdp,packet"; /* packet stays open if xdp is missing, to report why */
 static const char *const TSO_LANES = "packet,tso";
 static const char *const UDP_LANE = "udp";
 static const char *const TIPC_LANE = "tipc";
@@ -75,13 +76,13 @@ static int explain(int status, const char *interface, char *error, size_t error_
         (void)snprintf(error, error_bytes, "%s", reason);
         return status;
     }
-    /* The library cannot know of labs. */
+    /* The library does not know of labs. */
     (void)snprintf(error, error_bytes, "%s: %s%s", interface, beowire_error(status),
                    status == -EPERM ? ", such as --lab makes" : "");
     return status;
 }
 
-/* Of lanes that are named none may be missing: what is measured would bear another's name. */
+/* All named lanes must be open: otherwise other lanes would be measured under this name. */
 static int check_lanes(const char *lanes, const beowire_endpoint *endpoint, char *error,
                        size_t error_bytes)
 {
@@ -90,7 +91,7 @@ static int check_lanes(const char *lanes, const beowire_endpoint *endpoint, char
 
     for (unsigned i = 0;
          lanes != ALL_LANES && beowire_missing_lane(endpoint, i, &name, &reason) == 0; i++) {
-        if (reason != -EOPNOTSUPP) { /* else the lane is there, and does without something */
+        if (reason != -EOPNOTSUPP) { /* otherwise the lane is open, without a feature */
             (void)snprintf(error, error_bytes, "%s: %s", name,
                            beowire_missing_lane_reason(endpoint, i));
             return reason;
@@ -108,7 +109,7 @@ static int open_endpoint(const char *lanes, const struct driver_options *driver_
 
     options.lanes = lanes;
     options.peer_timeout_ns = PEER_TIMEOUT_NS;
-    if (lanes == SHM_LANE || lanes == TIPC_LANE) { /* the host's, whatever interfaces it has */
+    if (lanes == SHM_LANE || lanes == TIPC_LANE) { /* lanes of the host, on any interface */
         (void)snprintf(interface, sizeof interface, "%s", lanes);
     } else {
         status = local_interface(driver_options, interface, error, error_bytes);
@@ -176,8 +177,7 @@ static int post(struct session *session, const void *data, uint64_t size, bool i
                                  &session->sent);
 }
 
-/** Takes the ends of operations, as many as there are. @return their number, or the first failure.
- */
+/** Takes all available completions. @return their number, or the first failure. */
 static int collect(struct session *session)
 {
     struct beowire_completion completions[STREAM_WINDOW];
@@ -197,7 +197,7 @@ static int collect(struct session *session)
     return count;
 }
 
-/** Returns when no send is under way any more: also none that was given up before. */
+/** Returns when no send is under way, including those of an interrupted call. */
 static int await_sends(struct session *session)
 {
     struct spin spin = spin_start(session->host, SPIN_FOREVER);
@@ -212,7 +212,7 @@ static int await_sends(struct session *session)
     return 0;
 }
 
-/** A run that was cut short may have left a send, whose end would be taken for another's. */
+/** An interrupted run may have left a send, whose completion would be taken for another's. */
 static int driver_prepare(void *opened, uint64_t size)
 {
     struct session *session = opened;
@@ -234,7 +234,7 @@ static int driver_send(void *opened, const void *data, uint64_t size)
             return inject ? 0 : await_sends(session);
         }
         if (status == -EMSGSIZE && inject) {
-            inject = false; /* there is no room for all of it now */
+            inject = false; /* no room for all of it */
             continue;
         }
         if (status != -EAGAIN) {
@@ -250,8 +250,8 @@ static int driver_send(void *opened, const void *data, uint64_t size)
     }
 }
 
-/** Takes the next end of an operation. @return whether it is that of a receive: then `status` is
- *  its, or that of a failure to look; of other ends it is kept count. */
+/** Takes the next completion. @return whether it is that of a receive, or polling failed; then
+ *  `status` is set. Completions of sends are counted. */
 static bool take_receive(struct session *session, int *status)
 {
     struct beowire_completion completion;
@@ -262,14 +262,15 @@ static bool take_receive(struct session *session, int *status)
         return true;
     }
     if (count == 1 && completion.context == &session->sent) {
-        session->sending--; /* it was given up before */
+        session->sending--; /* of an interrupted call */
     }
     *status = count;
     return count < 0;
 }
 
-/** The host wants the receive no more: it is taken back, or the next message would go there, and
- *  two receives would be posted from then on. @return -ECANCELED, or how it has just ended. */
+/** The host asked to stop: cancels the receive. Otherwise it would take the next message, and two
+ *  receives would be posted from then on. @return -ECANCELED, or the status with which it has just
+ *  completed. */
 __attribute__((noinline, cold)) static int take_back(struct session *session)
 {
     int status = 0;
@@ -317,7 +318,7 @@ static int driver_stream_send(void *opened, const void *data, uint64_t size, uin
             posted = true;
             session->sending += inject ? 0 : 1;
         } else if (status == -EMSGSIZE && inject) {
-            inject = false; /* there is no room for all of it now */
+            inject = false; /* no room for all of it */
             continue;
         } else if (status != -EAGAIN) {
             return status;
@@ -370,7 +371,7 @@ static int driver_post_send(void *opened, const void *data, uint64_t size)
     int status = post(session, data, size, inject);
 
     if (status == -EMSGSIZE && inject) {
-        inject = false; /* there is no room for all of it now */
+        inject = false; /* no room for all of it */
         status = post(session, data, size, false);
     }
     if (status == 0) {
@@ -417,10 +418,9 @@ static int driver_progress(void *opened, bool wait, struct driver_ended *ended)
     }
 }
 
-/** What was injected may have been lost: nobody but us repeats it, and nobody calls us between
- * runs. But if the other end has all of it, and only its last acknowledgement got lost, it may not
- * be there to say so again: so this does not wait for ever, and what is missing is made good in the
- * next run. */
+/** Injected messages may have been lost, and are retransmitted only while the library is called, so
+ *  not between runs. If the other end has everything and only its last acknowledgement was lost, it
+ *  may be gone. So this waits for a limited time; the next run retransmits the rest. */
 static int driver_flush(void *opened)
 {
     struct session *session = opened;
@@ -437,7 +437,7 @@ static int driver_flush(void *opened)
     return 0;
 }
 
-/** Both ends send a greeting, so that the connection stands before anything is measured. */
+/** Both ends send a greeting, so that the connection exists before anything is measured. */
 static int driver_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
 {
     struct session *session = opened;
@@ -468,7 +468,7 @@ static void driver_close(void *opened)
     free(session);
 }
 
-/* The interface hands a driver nothing of its own: each has its two functions. */
+/* The functions of a driver do not get its name: each driver has its own two. */
 #define OVER(name, lanes)                                                                          \
     static int name##_probe(const struct driver_options *options, char *reason,                    \
                             size_t reason_bytes)                                                   \

@@ -19,10 +19,10 @@
 #include "spin.h"
 #include "text.h"
 
-/* How long a connection may take to show the key. */
+/* How long a new connection may take to send the key. */
 #define KEY_WAIT_MS 1000
 
-/* What one call sends over SCTP, at most: it refuses what its buffer cannot hold at once. */
+/* The most that one call sends over SCTP, which refuses more than its buffer can hold. */
 #define SCTP_PIECE_BYTES (UINT64_C(64) << 10)
 
 bool connection_stopped(const struct connection *connection)
@@ -70,8 +70,8 @@ void connection_close(void *session)
     free(session);
 }
 
-/* A socket bound to this node's address, with the options that it has to have from the beginning:
- * of an accepted connection they are the listener's. */
+/* A socket bound to this node's address. Options are set before the connection exists: an accepted
+ * connection inherits the listener's. */
 static int bound_socket(struct connection *connection, const struct driver_options *options,
                         int *fd, char *error, size_t error_bytes)
 {
@@ -134,7 +134,8 @@ int connection_open(const struct connection_kind *kind, size_t bytes,
     return 0;
 }
 
-/* The responder: "KEY@IP:PORT"; the initiator is not connected to, and says only what it is. */
+/* The responder's is "KEY@IP:PORT". Nothing connects to the initiator, so its address only names
+ * it. */
 int connection_address(void *session, char *text, size_t text_bytes)
 {
     const struct connection *connection = session;
@@ -167,7 +168,7 @@ int connection_wait_for(const struct connection *connection, int fd, short event
     return -ETIMEDOUT;
 }
 
-/* A connection that is being made: waits until it is, or says why it cannot be. */
+/* Waits until the connection is established, or returns the error. */
 static int finish_connecting(const struct connection *connection, char *error, size_t error_bytes)
 {
     int result = connection_wait_for(connection, connection->fd, POLLOUT, -1);
@@ -214,7 +215,7 @@ static int connect_out(struct connection *connection, const char *peer, char *er
                                           local_address_bytes(&there), key, error, error_bytes);
 }
 
-/* Does the connection show our key? Bounded: a stranger who says nothing is given up. */
+/* Does the connection send our key? Closed after KEY_WAIT_MS without it. */
 static bool shows_key(const struct connection *connection, int fd)
 {
     uint64_t key = 0;
@@ -373,8 +374,8 @@ int connection_no_delay(int fd, char *error, size_t error_bytes)
                : fail(error, error_bytes, "cannot set TCP_NODELAY");
 }
 
-/* One of the two buffers. The kernel doubles what it is given, for its own use, and cuts what is
- * above the system's limit without a word. */
+/* Sets one of the two buffers. The kernel doubles the size, for its own use, and silently limits
+ * it. */
 static int fix_buffer(int fd, int forced, int plain, int bytes, const char *limit, char *error,
                       size_t error_bytes)
 {

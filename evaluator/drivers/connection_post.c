@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages over a connection that are posted, and move whenever progress is made. */
+/* Posted messages over a connection, which move when progress is made. */
 #include <errno.h>
 #include <poll.h>
 
@@ -32,7 +32,7 @@ int connection_post_receive(void *session, void *data, uint64_t size)
     return post_in(&connection->receives, data, size);
 }
 
-/* What can move, moves. 0, or an error. */
+/* Moves what it can. 0, or an error. */
 static int move_both(struct connection *connection, struct driver_ended *ended)
 {
     int64_t sent = post_push(&connection->sends, move_out, connection);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * copies.h - ways to copy memory that differ in what they ask of the processor. The areas do not
- * overlap. Where a way does not exist, COPIES_ON_X86 is 0 and so is the function.
+ * copies.h - several ways to copy memory. The areas must not overlap. On other processors than x86
+ * COPIES_ON_X86 is 0, and some functions are missing.
  */
 #ifndef BEOWIRE_DRIVERS_COPIES_H
 #define BEOWIRE_DRIVERS_COPIES_H
@@ -16,28 +16,28 @@
 #define COPIES_ON_X86 0
 #endif
 
-/** One byte after the other, as it is written in the loop. */
+/** One byte after the other. */
 static inline void copy_bytes(uint8_t *target, const uint8_t *source, uint64_t bytes)
 {
     for (uint64_t i = 0; i < bytes; i++) {
         target[i] = source[i];
-        /* Otherwise the compiler sees through it, and calls memcpy(). */
+        /* Otherwise the compiler replaces the loop by memcpy(). */
         __asm__ volatile("" ::: "memory");
     }
 }
 
 #if COPIES_ON_X86
-/** The instruction `rep movsb`, whose microcode copies as it likes best. */
+/** The instruction `rep movsb`, which the processor's microcode optimises. */
 static inline void copy_movsb(uint8_t *target, const uint8_t *source, uint64_t bytes)
 {
     __asm__ volatile("rep movsb" : "+D"(target), "+S"(source), "+c"(bytes) : : "memory");
 }
 
-/** Stores that pass the caches by (`movntdq`): what is written is not read into them first, and
- *  does not push other data out. Ends when the stores are visible to other cores. */
+/** Stores that bypass the caches (`movntdq`): the target is not read into them first, and displaces
+ *  no other data. Returns when the stores are visible to other cores. */
 static inline void copy_nontemporal(uint8_t *target, const uint8_t *source, uint64_t bytes)
 {
-    /* Such stores are of whole, aligned units. */
+    /* These stores need aligned units. */
     uint64_t head = -(uintptr_t)target % sizeof(__m128i);
     head = head < bytes ? head : bytes;
     memcpy(target, source, head);

@@ -9,16 +9,16 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* How long a blocking call may wait before the host is asked whether to stop. */
+/* How long a blocking call waits before it asks the host whether to stop. */
 #define WAIT_MS 100
 
 #define GREETING_INTERVAL_MS 5
 #define GREETING_REPEATS 8
 
-/* Datagrams that are no messages, between two questions to the host. */
+/* Datagrams other than messages between two calls of the host. */
 #define STRAYS_A_QUESTION 64
 
-/* Unlikely content of an unlikely length, so that a late greeting is no message. */
+/* Unlikely contents and length, so that a late greeting is not taken for a message. */
 static const char GREETING[] = "beowire driver: greeting";
 
 static bool stopped(const struct datagram *datagram)
@@ -52,7 +52,7 @@ static bool is_greeting(const void *data, uint64_t size)
     return size == sizeof GREETING && memcmp(data, GREETING, sizeof GREETING) == 0;
 }
 
-/* Throws away all that has come. True when a greeting was among it. */
+/* Discards all datagrams that have arrived. True if a greeting was among them. */
 static bool drain(const struct datagram *datagram)
 {
     char data[sizeof GREETING];
@@ -68,8 +68,8 @@ int datagram_meet(struct datagram *datagram, char *error, size_t error_bytes)
 {
     struct pollfd poller = {.fd = datagram->fd, .events = POLLIN};
     while (!drain(datagram)) {
-        /* An error here means that the other end is not there yet or any more, that there is no
-         * link, or that a firewall is at work. Asking again settles it, within the host's limit. */
+        /* An error here means that the other end is not ready or gone, that there is no link, or a
+         * firewall. Repeating decides, until the host asks to stop. */
         (void)put(datagram, GREETING, sizeof GREETING);
         (void)poll(&poller, 1, GREETING_INTERVAL_MS);
         if (stopped(datagram)) {
@@ -120,7 +120,7 @@ int datagram_receive(void *session, void *data, uint64_t size)
         if (length < 0 && errno != EAGAIN && errno != EINTR) {
             return -errno;
         }
-        /* Behind a late greeting there may be messages: they come first. */
+        /* Messages behind late greetings come first, before the host is asked. */
         if (length >= 0 && ++strays % STRAYS_A_QUESTION != 0) {
             continue;
         }

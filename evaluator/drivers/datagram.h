@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * datagram.h - one datagram a message over a socket that loses some, blocking, for the drivers udp
- * and tipc-rdm. Nothing is repeated: a lost datagram is a lost message.
+ * datagram.h - one datagram a message over an unreliable socket, blocking, for the drivers udp and
+ * tipc-rdm. Nothing is retransmitted: a lost datagram is a lost message.
  *
- * Both ends are bound before their addresses are exchanged. To connect, each sends a greeting every
- * few milliseconds until it hears the other's, and then some more, for the other's sake.
+ * Both ends are bound before they exchange addresses. To connect, each sends a greeting every few
+ * milliseconds until it receives the other's, and then some more, in case its own were lost.
  */
 #ifndef BEOWIRE_DRIVERS_DATAGRAM_H
 #define BEOWIRE_DRIVERS_DATAGRAM_H
@@ -20,28 +20,28 @@
 struct datagram;
 
 struct datagram_kind {
-    /** Receives what is there, or comes within the socket's time, if it is for us. Returns the
-     *  length that it has, or -1 with errno; 0: it is nobody's business here. */
+    /** Receives a datagram if it is from the other end, waiting at most the socket's timeout.
+     *  Returns its full length; 0: it is from elsewhere; or -1 with errno. */
     ssize_t (*take)(const struct datagram *datagram, void *data, size_t size, int flags);
     uint64_t message_bytes_max;
-    const char *unheard; /**< why the other end may not be heard, in a line */
+    const char *unheard; /**< why nothing may arrive from the other end, in one line */
 };
 
-/** What a session has first. */
+/** The first member of a session. */
 struct datagram {
     const struct datagram_kind *kind;
     const struct driver_host *host;
     int fd;
-    uint64_t waits; /**< that make up the loss timeout */
+    uint64_t waits; /**< timed-out waits that make up the loss timeout */
     struct sockaddr_storage there;
     socklen_t there_bytes; /**< 0: the socket is connected */
 };
 
-/** Has calls of the socket wait only so long that the host can be asked in between whether to stop.
- *  0, or -1 with errno. */
+/** Sets the socket's timeout so that the host can be asked between waits whether to stop. 0, or -1
+ *  with errno. */
 int datagram_set_waits(struct datagram *datagram, uint64_t loss_timeout_ns);
 
-/** Finds the other end, whose address is known by now. */
+/** Exchanges greetings with the other end, whose address is set. */
 int datagram_meet(struct datagram *datagram, char *error, size_t error_bytes);
 
 /* The functions of a driver (driver.h). */

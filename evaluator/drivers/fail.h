@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fail.h - a system call's failure, as the one line that a driver owes its caller. */
+/* fail.h - reports the failure of a system call in one line. */
 #ifndef BEOWIRE_DRIVERS_FAIL_H
 #define BEOWIRE_DRIVERS_FAIL_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/** Writes "WHAT: the error in words" into `error`; returns -errno. */
+/** Writes "WHAT: the error's text" into `error`; returns -errno. */
 static inline int fail(char *error, size_t error_bytes, const char *what)
 {
     int code = errno;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fi.c - drivers over libfabric, as MPI libraries use it: reliable datagram endpoints (FI_EP_RDM),
- * tagged messages, one completion queue that is polled without pause. What MPI adds to the
- * provider's time is not in it.
+ * tagged messages, one completion queue that is polled. The time that MPI adds is not included.
  *
- *   fi-tcp   the provider `tcp`, over which MPI goes where there is nothing but Ethernet
- *   fi:NAME  each other provider that libfabric knows here, as `fi_info -l` names them
+ *   fi-tcp   the provider `tcp`, which MPI uses on clusters with Ethernet only
+ *   fi:NAME  each other provider that libfabric has here, named as by `fi_info -l`
  *
- * A provider that has connected endpoints only, or unreliable ones, is used through libfabric's own
- * layer above it (`ofi_rxm`, `ofi_rxd`), as an application gets it.
+ * If a provider has only connected or unreliable endpoints, libfabric's own layer above it
+ * (`ofi_rxm`, `ofi_rxd`) is used, as in an application.
  *
- * Messages to an end carry its random key as their tag, so a stranger's are never taken.
+ * The tag of messages to an end is its random key, so other senders' messages are never taken.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,26 +35,26 @@
 #include "spin.h"
 #include "text.h"
 
-/* What is asked for: providers of later versions still offer it. */
+/* The requested version; later libraries still offer it. */
 #define API_VERSION FI_VERSION(1, 14)
 
-/* Operations of a stream that are under way at once, as in drivers/beowire.c. */
+/* The most operations of a stream under way, as in drivers/beowire.c. */
 #define STREAM_WINDOW 64
 
 #define QUEUE_ENTRIES 1024
 
-/* What providers leave of a tag to their users, at least. */
+/* Bits of a tag that every provider leaves to applications. */
 #define TAG_MASK ((UINT64_C(1) << 60) - 1)
 
 /* Longest name of an endpoint; its hexadecimal digits fit into an address. */
 #define NAME_BYTES 112
 
-/* Longest name of a provider that becomes a driver's, with its end; and how many there are room
- * for: libfabric's own are hardly more, and few of them are in one library. */
+/* Longest name of a provider, with its zero byte, and the most providers. libfabric has hardly
+ * more, and few of them are in one library. */
 #define PROVIDER_BYTES 32
 #define PLACES 12
 
-/* Polls that flush() makes for what a provider has queued. */
+/* Polls in flush() for queued operations of a provider. */
 #define FLUSH_POLLS 16
 
 struct session {
@@ -67,12 +66,12 @@ struct session {
     struct fid_av *addresses;
     struct fid_ep *endpoint;
     fi_addr_t peer;
-    uint64_t key;      /* the tag of what we receive */
-    uint64_t peer_key; /* the tag of what we send */
-    uint64_t sending;  /* sends that have not ended */
-    uint64_t expected; /* receives that have not ended */
-    uint64_t arrived;  /* those that have, and were not handed out yet */
-    uint64_t injected; /* what was posted and had ended at once, and was not told of yet */
+    uint64_t key;      /* the tag of messages to this end */
+    uint64_t peer_key; /* the tag of messages to the other end */
+    uint64_t sending;  /* sends not yet completed */
+    uint64_t expected; /* receives not yet completed */
+    uint64_t arrived;  /* completed receives not yet returned */
+    uint64_t injected; /* posted sends that completed at once, not yet reported */
     char sent;         /* its address is the context of sends */
     char received;     /* and of receives */
 };
@@ -83,7 +82,7 @@ static int explain(int status, const char *what, char *error, size_t error_bytes
     return status;
 }
 
-/* The address of this end as libfabric takes it: without a port, which it chooses. */
+/* The address of this end for libfabric, without a port, which libfabric chooses. */
 static int source_text(const struct driver_options *options, char *text, size_t text_bytes,
                        uint32_t *format, char *error, size_t error_bytes)
 {
@@ -119,7 +118,7 @@ static struct fi_info *new_hints(const char *provider)
     return hints;
 }
 
-/* What a provider offers at an IP address of this node. */
+/* The provider's offer at an IP address of this node. */
 static int ask_by_address(const char *provider, const char *source, uint32_t format,
                           struct fi_info **info)
 {
@@ -134,8 +133,7 @@ static int ask_by_address(const char *provider, const char *source, uint32_t for
     return status;
 }
 
-/* What a provider offers whose addresses are no IP addresses: at the interface, if it has domains
- * of such names. */
+/* The offer of a provider without IP addresses: at the interface, if a domain has its name. */
 static int ask_by_interface(const char *provider, const char *interface, struct fi_info **info)
 {
     struct fi_info *hints = new_hints(provider);
@@ -154,7 +152,7 @@ static int ask_by_interface(const char *provider, const char *interface, struct 
     return status;
 }
 
-/* A provider, alone or beneath a layer that makes reliable datagrams of what it has. */
+/* Finds a provider, alone or below a layer that makes its endpoints reliable datagram endpoints. */
 static int find_provider(const char *name, const struct driver_options *options,
                          struct fi_info **info, char *error, size_t error_bytes)
 {
@@ -170,7 +168,7 @@ static int find_provider(const char *name, const struct driver_options *options,
     if (status != 0) {
         return status;
     }
-    /* Messages of the provider `net` overtake one another unless they go through the layer. */
+    /* The provider `net` reorders messages unless the layer is used. */
     const size_t first = strcmp(name, "net") == 0 ? 1 : 0;
     for (size_t i = first; i < sizeof LAYERS / sizeof LAYERS[0]; i++) {
         char provider[PROVIDER_BYTES + 16];
@@ -282,7 +280,7 @@ static int probe_over(const char *provider, const struct driver_options *options
     return status;
 }
 
-/* "KEY@NAME": the endpoint's name in hexadecimal, for only its provider can read it. */
+/* "KEY@NAME": the endpoint's name in hexadecimal, because its format is the provider's. */
 static int driver_address(void *opened, char *text, size_t text_bytes)
 {
     struct session *session = opened;
@@ -306,7 +304,7 @@ static int driver_address(void *opened, char *text, size_t text_bytes)
 static int read_address(struct session *session, const char *text)
 {
     uint8_t own[NAME_BYTES];
-    uint8_t name[NAME_BYTES + 1] = {0}; /* one that is a text ends in any case */
+    uint8_t name[NAME_BYTES + 1] = {0}; /* terminated by a zero byte if it is a text */
     size_t name_bytes = sizeof own;
 
     if (!text_number(&text, 16, '@', UINT64_MAX, &session->peer_key) ||
@@ -333,7 +331,7 @@ static int read_address(struct session *session, const char *text)
     return fi_av_insert(session->addresses, name, 1, &session->peer, 0, NULL) == 1 ? 0 : -EINVAL;
 }
 
-/* Takes the ends of operations, as many as there are. Returns their number, or a failure. */
+/* Takes all available completions. Returns their number, or a failure. */
 static int collect(struct session *session)
 {
     struct fi_cq_entry entries[STREAM_WINDOW];
@@ -359,7 +357,7 @@ static int collect(struct session *session)
     return (int)count;
 }
 
-/* One turn of a wait: 0, or why it is over. */
+/* One turn of a wait: 0, or why the wait ends. */
 static int progress(struct session *session, struct spin *spin)
 {
     int status = collect(session);
@@ -367,7 +365,7 @@ static int progress(struct session *session, struct spin *spin)
     return status == 0 ? spin_turn(spin) : status < 0 ? status : 0;
 }
 
-/* Hands a message over, and returns when at most `allowed` sends have not ended. */
+/* Posts a send, and returns when at most `allowed` sends are under way. */
 static int send_within(struct session *session, const void *data, uint64_t size, uint64_t allowed)
 {
     struct spin spin = spin_start(session->host, SPIN_FOREVER);
@@ -396,7 +394,7 @@ static int send_within(struct session *session, const void *data, uint64_t size,
     return 0;
 }
 
-/* Sees that `wanted` receives are posted or have ended, and returns when one has. */
+/* Posts receives until `wanted` are posted or complete, and returns when one is complete. */
 static int receive_within(struct session *session, void *data, uint64_t size, uint64_t wanted)
 {
     struct spin spin = spin_start(session->host, SPIN_FOREVER);
@@ -431,8 +429,8 @@ static int driver_send(void *opened, const void *data, uint64_t size)
     return send_within(opened, data, size, 0);
 }
 
-/* A receive that is given up is taken back, or the next message would go there. One that has a part
- * of its message stays. */
+/* A receive that is given up is cancelled, or it would take the next message. One that has part of
+ * its message stays. */
 static int driver_receive(void *opened, void *data, uint64_t size)
 {
     struct session *session = opened;
@@ -509,7 +507,7 @@ static int driver_progress(void *opened, bool wait, struct driver_ended *ended)
     }
 }
 
-/* What was injected has no completion; a provider that queued it gets the chance to send it. */
+/* Injected messages have no completion. Polling lets a provider that queued them send them. */
 static int driver_flush(void *opened)
 {
     for (int i = 0; i < FLUSH_POLLS; i++) {
@@ -521,7 +519,7 @@ static int driver_flush(void *opened)
     return 0;
 }
 
-/* Both ends send a greeting, so that the connection beneath stands before anything is measured. */
+/* Both ends send a greeting, so that the connection exists before anything is measured. */
 static int driver_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
 {
     struct session *session = opened;
@@ -571,8 +569,8 @@ static const struct driver FI_TCP = {
     .open = tcp_open,
 };
 
-/* The other providers are known only here and now, but a driver's functions are not told which
- * driver they are called for: so there is a number of places, each with functions of its own. */
+/* The other providers are known at run time only, and a driver's functions do not get its name. So
+ * there is a fixed number of places, each with its own functions. */
 static struct {
     char provider[PROVIDER_BYTES];
     char name[PROVIDER_BYTES + 8];
@@ -613,8 +611,7 @@ PLACE(11)
 static struct driver drivers[PLACES] = {AT(0), AT(1), AT(2), AT(3), AT(4),  AT(5),
                                         AT(6), AT(7), AT(8), AT(9), AT(10), AT(11)};
 
-/* Is it a provider of its own, other than `tcp`, and one whose name a driver can have? Layers and
- * hooks are none. */
+/* Is it a provider for a driver of its own: not `tcp`, no layer or hook, and with a valid name? */
 static bool is_provider(const char *name)
 {
     size_t length = strlen(name);
@@ -646,14 +643,14 @@ static void fill_place(size_t number, const char *provider)
     drivers[number].placement = within_host ? DRIVER_HOST : DRIVER_PAIR;
 }
 
-/* Beowire's own provider is beside the drivers: libfabric looks there, and where it looks anyway.
- */
+/* Beowire's own provider is beside the drivers: libfabric searches there besides its usual
+ * places. */
 static void find_our_provider(void)
 {
     Dl_info here;
     Dl_info library;
     char path[2 * PATH_MAX];
-    /* POSIX's way to make what dladdr() wants of a function pointer. */
+    /* How POSIX converts a function pointer for dladdr(). */
     const struct driver *const *(*own)(void) = beowire_driver_table;
     void (*foreign)(struct fi_info *) = fi_freeinfo;
 
@@ -684,7 +681,7 @@ const struct driver *const *beowire_driver_table(void)
     }
     find_our_provider();
     if (fi_getinfo(API_VERSION, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &all) != 0) {
-        return table; /* fi-tcp says why when it is asked */
+        return table; /* probing fi-tcp reports why */
     }
     for (const struct fi_info *one = all; one != NULL && count < PLACES; one = one->next) {
         const char *provider = one->fabric_attr->prov_name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frames.h - what the drivers packet and xdp share: a message is cut into numbered Ethernet frames,
- * and nothing is repeated. A lost frame loses its message.
+ * frames.h - shared by the drivers packet and xdp: a message is split into numbered Ethernet
+ * frames. Nothing is retransmitted: a lost frame loses its message.
  *
  *      0        6        12     14        16       18      20       22
  *      +--------+--------+------+---------+--------+-------+--------+---------
@@ -11,9 +11,10 @@
  * type is big-endian: 0x88B6 (IEEE 802 local experimental 2) of packet, 0x88B7 of xdp. The other
  * fields are little-endian. `port` names the receiving session on that interface, `message` counts
  * messages, `frame` counts frames within one (or is FRAMES_GREETING), `bytes` is the payload
- * without padding. A carrier hands over only frames of its EtherType that are for its port.
+ * without padding. A carrier delivers only frames of its EtherType and its port.
  *
- * All is inline, with a constant carrier: what is between a driver and the kernel is measured.
+ * All functions are inline, with a constant carrier, because this code is part of the measured
+ * time.
  */
 #ifndef BEOWIRE_DRIVERS_FRAMES_H
 #define BEOWIRE_DRIVERS_FRAMES_H
@@ -33,19 +34,19 @@
 
 #define FRAMES_MESSAGE_BYTES_MAX (UINT64_C(256) << 10)
 
-/** Largest payload that an address may name. */
+/** Largest payload that an address may state. */
 #define FRAMES_PAYLOAD_BYTES_MAX 16384
 
-/** A frame number that no message has: sent to find out whether the other end is reached. */
+/** The frame number of a greeting, which tests whether the other end can be reached. */
 #define FRAMES_GREETING 0xFFFF
 #define FRAMES_GREETING_INTERVAL_NS UINT64_C(5000000)
-/** Sent once the other end was heard, so that it hears us although some frames get lost. */
+/** Greetings sent after the other end's was received, in case some of ours were lost. */
 #define FRAMES_GREETING_REPEATS 8
 
-/** Thrown away at once at most. */
+/** The most frames discarded at once. */
 #define FRAMES_DRAINED_MAX 4096
 
-/** Of what is called for each frame: early enough that the carrier's functions are inlined, too. */
+/** For functions called for each frame: so that the carrier's functions are inlined, too. */
 #define FRAMES_INLINE __attribute__((always_inline)) static inline
 
 struct frame_header {
@@ -59,40 +60,40 @@ struct frame_header {
 };
 _Static_assert(sizeof(struct frame_header) == 22, "the header has no padding");
 
-/** What a session has first. */
+/** The first member of a session. */
 struct frames {
     const struct driver_host *host;
     uint64_t loss_timeout_ns;
     size_t payload_bytes_max;   /**< of one frame */
     uint16_t port;              /**< our own */
     uint16_t message;           /**< number of the last message sent */
-    struct frame_header header; /**< filled in but for message, frame and bytes */
+    struct frame_header header; /**< all fields but message, frame and bytes */
 };
 
-/** How frames come and go. */
+/** How frames are sent and received. */
 struct frames_carrier {
-    /** The next frame that has arrived, from its Ethernet header on; NULL: there is none. */
+    /** The next received frame, from its Ethernet header on; or NULL. */
     const uint8_t *(*next)(struct frames *frames, size_t *bytes);
-    /** Gives it back. */
+    /** Releases it. */
     void (*release)(struct frames *frames);
-    /** One turn of the wait for a frame: 0, or the negative errno that ends it. */
+    /** Waits once for a frame: 0, or the negative errno that ends the wait. */
     int (*wait)(struct frames *frames, struct spin *spin);
-    /** Sends one frame, now. */
+    /** Sends one frame at once. */
     int (*send)(struct frames *frames, uint16_t frame, const void *payload, size_t bytes);
-    /** After each greeting: 0, or the negative errno with which there is no other end to hear,
-     *  with one line in `error`. NULL: nothing is looked at. */
+    /** Called after each greeting: 0, or a negative errno if the other end cannot be reached, with
+     *  one line in `error`. May be NULL. */
     int (*check)(struct frames *frames, char *error, size_t error_bytes);
 };
 
-/** What is known of the other end. A greeting says, as its message's number, whether its sender has
- *  heard one: only then can the one that receives it stop. */
+/** What was received from the other end. A greeting contains, as its message's number, whether its
+ *  sender has received one. Only then may the receiver stop greeting. */
 enum frames_heard {
     HEARD_NOTHING,
     HEARD_GREETING,
     HEARD_ANSWER,
 };
 
-/** A frame that has arrived, its fields checked against what really did. */
+/** A received frame. `valid`: its fields match its length. */
 struct frames_arrival {
     uint16_t message;
     uint16_t frame;
@@ -130,7 +131,7 @@ static inline bool frames_parse(struct frames *frames, const char *text)
     }
     frames->header.port_le = htole16((uint16_t)port);
     if (payload_bytes < frames->payload_bytes_max) {
-        frames->payload_bytes_max = (size_t)payload_bytes; /* both ends cut alike */
+        frames->payload_bytes_max = (size_t)payload_bytes; /* both ends split alike */
     }
     return true;
 }
@@ -145,7 +146,7 @@ static inline int frames_read_peer(struct frames *frames, const char *peer, char
     return -EINVAL;
 }
 
-/** The header of a frame of the message that is being sent. */
+/** The header of a frame of the current message. */
 static inline struct frame_header frames_header(const struct frames *frames, uint16_t frame,
                                                 size_t bytes)
 {
@@ -156,13 +157,13 @@ static inline struct frame_header frames_header(const struct frames *frames, uin
     return header;
 }
 
-/** How much of what is left of a message goes into its next frame. */
+/** Bytes of a message in its next frame. */
 static inline size_t frames_cut(const struct frames *frames, uint64_t left)
 {
     return left < frames->payload_bytes_max ? (size_t)left : frames->payload_bytes_max;
 }
 
-/** Is there a frame? */
+/** Has a frame arrived? */
 FRAMES_INLINE bool frames_look(struct frames *frames, const struct frames_carrier *carrier,
                                struct frames_arrival *arrival)
 {
@@ -191,9 +192,9 @@ FRAMES_INLINE int frames_receive(struct frames *frames, const struct frames_carr
                                  void *data, uint64_t size)
 {
     struct spin spin = spin_start(frames->host, frames->loss_timeout_ns);
-    uint64_t offset = 0;  /* bytes of the message that have arrived */
-    uint32_t next = 0;    /* frame that has to come */
-    uint16_t message = 0; /* that the frames before it belong to */
+    uint64_t offset = 0;  /* received bytes of the message */
+    uint32_t next = 0;    /* the expected frame */
+    uint16_t message = 0; /* to which the frames before belong */
     for (;;) {
         struct frames_arrival arrival;
         if (!frames_look(frames, carrier, &arrival)) {
@@ -220,7 +221,8 @@ FRAMES_INLINE int frames_receive(struct frames *frames, const struct frames_carr
             spin_progress(&spin);
             continue;
         }
-        /* A frame is missing before this one, or it belongs to nothing: wait for a new message. */
+        /* A frame is missing before this one, or it belongs to no message: wait for a new
+         * message. */
         carrier->release(frames);
         next = FRAMES_GREETING;
         int error = spin_turn(&spin);
@@ -230,7 +232,7 @@ FRAMES_INLINE int frames_receive(struct frames *frames, const struct frames_carr
     }
 }
 
-/** Throws away all that has come. Returns the most that was among it. */
+/** Discards all received frames. Returns the highest state among them. */
 static inline enum frames_heard frames_drain(struct frames *frames,
                                              const struct frames_carrier *carrier)
 {
@@ -245,7 +247,7 @@ static inline enum frames_heard frames_drain(struct frames *frames,
     return heard;
 }
 
-/** Sends a greeting, and waits for a frame for a moment. */
+/** Sends a greeting, and waits a short time for a frame. */
 static inline int frames_greet(struct frames *frames, const struct frames_carrier *carrier,
                                enum frames_heard heard)
 {
@@ -259,7 +261,7 @@ static inline int frames_greet(struct frames *frames, const struct frames_carrie
     return result == -ETIMEDOUT ? 0 : result;
 }
 
-/** Greets until the other end has heard us and we have heard it. */
+/** Sends greetings until both ends have received one. */
 static inline int frames_meet(struct frames *frames, const struct frames_carrier *carrier,
                               char *error, size_t error_bytes)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* interface_index.h - the number of a network interface, or why it has none.
+/*
+ * interface_index.h - the index of a network interface, or why there is none.
  *
- * if_nametoindex() does not say why: where no descriptor is left for the socket that it needs, it
- * is as if there were no such interface. */
+ * if_nametoindex() fails in the same way if no descriptor is left for its socket.
+ */
 #ifndef BEOWIRE_DRIVERS_INTERFACE_INDEX_H
 #define BEOWIRE_DRIVERS_INTERFACE_INDEX_H
 
@@ -13,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/** @return the number; -ENODEV: there is no such interface; -EMFILE, -ENFILE or another: it cannot
- *  be asked for. */
+/** @return the index; -ENODEV: there is no such interface; -EMFILE, -ENFILE or another: cannot
+ *  ask. */
 static inline int interface_index(const char *name)
 {
     struct ifreq request = {0};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * library.h - whether both ends have the same library, for drivers over one whose two ends have to.
- * What an end tells of its own is its address: "HASH@TITLE", of all that the library says of itself
- * the hash, and the first words.
+ * library.h - compares the libraries of both ends, for drivers that need the same at both. The
+ * address of an end is "HASH@TITLE": the hash of the library's version text, and its first words.
  */
 #ifndef BEOWIRE_DRIVERS_LIBRARY_H
 #define BEOWIRE_DRIVERS_LIBRARY_H
@@ -18,10 +17,10 @@
 #include "driver.h"
 #include "text.h"
 
-/** As much of a library's name as people need. */
+/** Bytes of the title. */
 #define LIBRARY_TITLE_BYTES 100
 
-/* FNV-1a: the whole text, for a comparison. */
+/* FNV-1a of the whole text. */
 static inline uint64_t library_hash(const char *text)
 {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
@@ -32,7 +31,7 @@ static inline uint64_t library_hash(const char *text)
     return hash;
 }
 
-/** driver.address() of a library that says this of itself. */
+/** driver.address() for a library with this version text. */
 static inline int library_address(const char *version, char *text, size_t text_bytes)
 {
     int used = snprintf(text, text_bytes, "%016" PRIx64 "@%.*s", library_hash(version),
@@ -53,8 +52,8 @@ static inline int library_address(const char *version, char *text, size_t text_b
     return 0;
 }
 
-/** Compares what this end has with what the other end has told. 0; -EINVAL: that is no address;
- *  -ELIBBAD: it is another library. `error` says so. */
+/** Compares this end's library with that of the other end. 0; -EINVAL: malformed address; -ELIBBAD:
+ *  another library; with `error` set. */
 static inline int library_compare(const char *version, const char *peer_address, char *error,
                                   size_t error_bytes)
 {

@@ -14,7 +14,7 @@
 #include "fail.h"
 #include "interface_index.h"
 
-/* Parses an IP address as text, with "%zone" where it has one. */
+/* Parses an IP address as text, with an optional "%zone". */
 static int read_host(const char *text, struct sockaddr_storage *address)
 {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * local.h - where a driver's end of a session is: which interface, which IP address, and how an
- * IP address with a port is written down.
+ * local.h - the interface and IP address of this end, and the text form of an IP address with a
+ * port.
  *
- * What the user gave wins: the address, then the interface. With neither, an end is on the
- * loopback interface, so that nothing reaches a network that nobody named.
+ * The user's address takes precedence, then the user's interface. Without both, an end uses the
+ * loopback interface, so that nothing is sent to a network that was not named.
  *
  * All functions return 0 or a negative errno value with one line in `error`.
  */
@@ -17,7 +17,7 @@
 
 #include "driver.h"
 
-/** Longest text of an IP address with a port: "[v6%zone]:65535" and its end. */
+/** Longest text of an IP address with a port: "[v6%zone]:65535" and its zero byte. */
 #define LOCAL_TEXT_BYTES 96
 
 /** Name of the interface of this end. */
@@ -28,10 +28,10 @@ int local_interface(const struct driver_options *options, char name[IF_NAMESIZE]
 int local_address(const struct driver_options *options, struct sockaddr_storage *address,
                   char *error, size_t error_bytes);
 
-/** Bytes of the address in use, for bind() and connect(). */
+/** Length of the address, for bind() and connect(). */
 socklen_t local_address_bytes(const struct sockaddr_storage *address);
 
-/** "1.2.3.4:80" or "[fe80::1]:80"; without a zone, which means nothing on another node. */
+/** "1.2.3.4:80" or "[fe80::1]:80", without a zone, which is valid on one node only. */
 int local_write(const struct sockaddr_storage *address, char *text, size_t text_bytes);
 
 /** The reverse. A link-local address gets the zone of `here`. */

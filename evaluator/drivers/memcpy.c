@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memcpy.c - drivers that copy each message from one buffer to another inside one process: what
- * moving the bytes costs when there is nothing to cross.
+ * memcpy.c - drivers that copy each message from one buffer to another inside one process: the cost
+ * of moving the bytes alone.
  *
- *   memcpy              the C library's: the bound for every protocol that copies once
+ *   memcpy              the C library's: the lower bound for protocols that copy once
  *   memcpy-bytes        a loop over bytes
- *   memcpy-movsb        the processor's own instruction for it (x86)
- *   memcpy-nontemporal  stores that pass the caches by (x86)
+ *   memcpy-movsb        the instruction rep movsb (x86)
+ *   memcpy-nontemporal  stores that bypass the caches (x86)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static int memcpy_send(void *session, const void *data, uint64_t size)
 {
     const struct copy *copy = session;
     memcpy(copy->target, data, size);
-    /* The compiler has to believe that somebody reads the copy. */
+    /* The compiler must assume that the copy is read. */
     __asm__ volatile("" : : "r"(copy->target) : "memory");
     return 0;
 }
@@ -99,7 +99,7 @@ static int x86_open(const struct driver_options *options, void **session, char *
     return x86_probe(options, error, error_bytes);
 }
 
-/* open() never succeeds, so these are never called; the engine wants the table whole. */
+/* open() always fails, so these are never called, but the engine requires a complete table. */
 #define movsb_send memcpy_send
 #define nontemporal_send memcpy_send
 #endif

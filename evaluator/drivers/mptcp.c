@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mptcp.c - Multipath TCP (RFC 8684), blocking (connection.h). Over how many paths a message goes
- * is the system's choice (`ip mptcp`); a connection that fell back to TCP is refused, for it would
- * be measured under a name that is not its own.
+ * mptcp.c - Multipath TCP (RFC 8684), blocking (connection.h). The system chooses the paths of a
+ * message (`ip mptcp`). A connection that fell back to TCP is refused, because TCP would be
+ * measured under this name.
  */
 #include <errno.h>
 #include <linux/mptcp.h>
@@ -28,7 +28,7 @@ static int multipath(int fd, char *error, size_t error_bytes)
     if (result != 0) {
         return result;
     }
-    /* A socket that fell back does not know the option, or says so. */
+    /* A socket that fell back does not know the option, or reports the fallback. */
     bool known = getsockopt(fd, SOL_MPTCP, MPTCP_INFO, &info, &length) == 0;
     if (!known || (info.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK) != 0) {
         (void)snprintf(error, error_bytes,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * packet.c - raw Ethernet frames, with nothing on top: the floor that any protocol over the same
- * interface stands on. A message is cut into frames; a lost frame loses its message.
+ * packet.c - raw Ethernet frames only: the lower bound for any protocol over the same interface. A
+ * message is split into frames; a lost frame loses its message.
  *
- *   sending    one send() for a message of one frame, sendmmsg() for more; past the queueing
+ *   sending    one send() for a message of one frame, sendmmsg() for more; bypasses the queueing
  *              discipline (PACKET_QDISC_BYPASS)
- *   receiving  a TPACKET_V2 ring shared with the kernel, spun on: no system call at all
+ *   receiving  polls a TPACKET_V2 ring shared with the kernel, without system calls
  */
 #include <arpa/inet.h>
 #include <net/ethernet.h>
@@ -120,7 +120,7 @@ static int send_single(struct frames *frames, uint16_t frame, const void *data, 
     return 0;
 }
 
-/* Prepares up to FRAMES_A_CALL frames of a message from frame number `first` on. */
+/* Prepares up to FRAMES_A_CALL frames of a message, beginning with frame `first`. */
 static unsigned fill_calls(struct packet *packet, const uint8_t *data, uint64_t size,
                            uint64_t first)
 {

@@ -7,7 +7,8 @@
 
 #define SLOTS_MIN 256
 #define SLOT_BYTES_MIN 2048
-/* Of small slots many share a block, a multiple of all page sizes; larger ones have one each. */
+/* Small slots share a block, whose size is a multiple of all page sizes; larger slots have one
+ * each. */
 #define BLOCK_BYTES 65536
 
 struct tpacket_req packet_ring_request(size_t frame_bytes, size_t frames, size_t page_bytes)

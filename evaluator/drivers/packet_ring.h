@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * packet_ring.h - frames that arrive at a packet socket, through a TPACKET_V2 ring in memory that
- * is shared with the kernel: no system call to receive one (packet(7), and the kernel's
+ * packet_ring.h - receives the frames of a packet socket through a TPACKET_V2 ring in memory shared
+ * with the kernel, without system calls (packet(7), and the kernel's
  * Documentation/networking/packet_mmap.rst).
  *
  * The kernel fills a slot, then sets TP_STATUS_USER in its header. We read the status with acquire
- * order, so that what the kernel wrote before is visible, and give the slot back with a release
+ * order, so that the kernel's writes before it are visible, and return the slot with a release
  * store, so that our reads are over before the kernel writes there again. Slots are used in turn.
  *
- * Latency is best when the ring stays in the cache: no more slots than are needed.
+ * Latency is best if the ring stays in the cache, so it should have no more slots than needed.
  */
 #ifndef BEOWIRE_DRIVERS_PACKET_RING_H
 #define BEOWIRE_DRIVERS_PACKET_RING_H
@@ -19,18 +19,18 @@
 #include <stdint.h>
 
 struct packet_ring {
-    uint8_t *memory; /* NULL when there is none */
+    uint8_t *memory; /* NULL: no ring */
     size_t bytes;
     size_t slot_bytes;
     uint32_t slot_count;
-    uint32_t slot; /* that the next frame will be in */
+    uint32_t slot; /* of the next frame */
 };
 
-/** What is asked of the kernel for that. It wants every block to be whole pages. */
+/** The ring's parameters for the kernel, which requires blocks of whole pages. */
 struct tpacket_req packet_ring_request(size_t frame_bytes, size_t frames, size_t page_bytes);
 
-/** Gives the socket, which must be of TPACKET_V2 and not bound, a ring of at least `frames` slots
- *  for frames of up to `frame_bytes`. 0, or -1 with errno set. */
+/** Gives the socket a ring of at least `frames` slots for frames of up to `frame_bytes`. The socket
+ *  must be of TPACKET_V2 and not bound. 0, or -1 with errno set. */
 int packet_ring_open(struct packet_ring *ring, int fd, size_t frame_bytes, size_t frames);
 
 void packet_ring_close(struct packet_ring *ring);
@@ -47,7 +47,7 @@ static inline bool packet_ring_full(const struct packet_ring *ring)
             TP_STATUS_USER) != 0;
 }
 
-/** The frame that has arrived, from its Ethernet header on; valid until packet_ring_free(). */
+/** The received frame, from its Ethernet header on; valid until packet_ring_free(). */
 static inline const uint8_t *packet_ring_frame(const struct packet_ring *ring, size_t *bytes)
 {
     const struct tpacket2_hdr *slot = packet_ring_slot(ring);
@@ -55,7 +55,7 @@ static inline const uint8_t *packet_ring_frame(const struct packet_ring *ring, s
     return (const uint8_t *)slot + slot->tp_mac;
 }
 
-/** Gives the slot back, and goes on to the next. */
+/** Returns the slot to the kernel, and moves to the next. */
 static inline void packet_ring_free(struct packet_ring *ring)
 {
     __atomic_store_n(&packet_ring_slot(ring)->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);

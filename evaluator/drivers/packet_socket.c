@@ -15,13 +15,14 @@
 
 #include "fail.h"
 
-/* Why there is no socket. */
+/* Reports why there is no socket. */
 static int refuse(char *reason, size_t reason_bytes)
 {
     if (errno != EPERM) {
         return fail(reason, reason_bytes, "packet sockets do not work here");
     }
-    /* Not setcap of the engine: it loads drivers, so whoever may run it would have the right. */
+    /* setcap for the engine is no solution: it loads drivers, so every user's code would get the
+     * right. */
     (void)snprintf(reason, reason_bytes,
                    "needs CAP_NET_RAW: run as root, use --lab, or start this by beowire-frames,"
                    " which `beowire setup --group GROUP --apply` sets up");
@@ -38,7 +39,7 @@ int packet_socket_permitted(char *reason, size_t reason_bytes)
     return 0;
 }
 
-/* Reads what has to be known of the interface: index, MAC, MTU. */
+/* Reads index, MAC and MTU of the interface. */
 static int read_interface(struct packet_socket *packet, const char *name, int *index, char *error,
                           size_t error_bytes)
 {
@@ -69,10 +70,10 @@ static int read_interface(struct packet_socket *packet, const char *name, int *i
     return 0;
 }
 
-/* Lets in frames for this host and this port only; nobody can take the filter off again. */
+/* Accepts frames for this host and this port only; the filter cannot be removed. */
 static int set_filter(const struct packet_socket *packet)
 {
-    /* The port's bytes are little-endian in the frame, BPF reads big-endian. */
+    /* The port is little-endian in the frame; BPF reads big-endian. */
     const uint16_t port = __builtin_bswap16(packet->port);
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
@@ -94,7 +95,7 @@ static int set_filter(const struct packet_socket *packet)
 static int set_up(struct packet_socket *packet, const char *name, size_t message_bytes, char *error,
                   size_t error_bytes)
 {
-    /* No protocol yet: no frame enters before the filter is in place and the ring exists. */
+    /* Without a protocol no frame is received before the filter and the ring exist. */
     packet->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (packet->fd < 0) {
         return refuse(error, error_bytes);

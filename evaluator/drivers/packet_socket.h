@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * packet_socket.h - the packet driver's socket on an Ethernet interface. frames.h has what its
- * frames look like.
+ * packet_socket.h - the packet driver's socket on an Ethernet interface, for the frames of
+ * frames.h.
  *
- * Only frames of the EtherType that are addressed to this host and to this socket's port get in: a
- * filter in the kernel sees to that from before the first frame on, and is locked.
+ * A locked filter in the kernel accepts only frames of the EtherType that are for this host and
+ * this socket's port. It is in place before the first frame.
  */
 #ifndef BEOWIRE_DRIVERS_PACKET_SOCKET_H
 #define BEOWIRE_DRIVERS_PACKET_SOCKET_H
@@ -18,16 +18,16 @@
 
 #define PACKET_ETHERTYPE 0x88B6
 
-/** Largest MTU that is made use of: loopback interfaces have 64 KiB, no Ethernet has. */
+/** Largest MTU used. Loopback interfaces have 64 KiB, no Ethernet has more than this. */
 #define PACKET_MTU_MAX 16384
 
-/** What of the header is ours, and counts towards the MTU. */
+/** Bytes of our header that count towards the MTU. */
 #define PACKET_HEADER_BYTES (sizeof(struct frame_header) - ETH_HLEN)
 
 struct packet_socket {
     int fd; /**< -1 when not open */
     uint8_t mac[ETH_ALEN];
-    uint16_t port; /**< differs between the sockets of a host */
+    uint16_t port; /**< unique among the sockets of a host */
     size_t mtu;
     struct packet_ring ring;
 };

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pipe.c - two pipes between two processes of one host, one a direction, blocking: a message is so
- * many of their bytes.
+ * pipe.c - two pipes between two processes of one host, one in each direction, blocking.
  *
- * The responder makes both pipes and hands the other end's ends over (unix_meeting.h).
+ * The responder creates both pipes and passes the other end's descriptors (unix_meeting.h).
  *
- * read() and write() of a pipe have no time-out, and a poll() before each would be measured along.
- * So a timer interrupts them ten times a second (EINTR), for the host to be asked whether to stop:
- * a signal to this thread, from the beginning of a run to its end. One that comes just before the
- * call is made up for by the next.
+ * read() and write() of a pipe have no timeout, and a poll() before each would be measured, too. So
+ * a timer sends a signal to this thread ten times a second during a run, which interrupts them
+ * (EINTR), and then the host is asked whether to stop. If a signal comes just before the call, the
+ * next one interrupts it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +24,7 @@
 #define WAKE_SIGNAL (SIGRTMIN + 6)
 #define NS_PER_MS 1000000L
 
-/* glibc has no name for it. */
+/* glibc does not define this name. */
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -35,7 +34,7 @@ struct session {
     int in;  /* or -1 */
     int out; /* or -1 */
     timer_t timer;
-    bool ticking; /* the timer is there */
+    bool ticking; /* the timer exists */
 };
 
 static int pipe_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
@@ -73,7 +72,7 @@ static int pipe_address(void *opened, char *text, size_t text_bytes)
     return unix_meeting_address(&session->meeting, text, text_bytes);
 }
 
-/* The responder makes the pipes, and keeps the near end of each. */
+/* The responder creates the pipes, and keeps its end of each. */
 static int make_pipes(struct session *session, char *error, size_t error_bytes)
 {
     int to[2];
@@ -109,7 +108,7 @@ static int take_pipes(struct session *session, char *error, size_t error_bytes)
 
 static void wake(int number)
 {
-    (void)number; /* it has interrupted the call: that is all */
+    (void)number; /* interrupting the call is all it does */
 }
 
 static int make_timer(struct session *session, char *error, size_t error_bytes)
@@ -122,7 +121,7 @@ static int make_timer(struct session *session, char *error, size_t error_bytes)
     return session->ticking ? 0 : fail(error, error_bytes, "cannot make a timer");
 }
 
-/* An idle session wakes nobody up. */
+/* No timer runs while the session is idle. */
 static int set_timer(const struct session *session, long interval_ns)
 {
     const struct itimerspec times = {.it_interval = {.tv_nsec = interval_ns},
@@ -144,7 +143,7 @@ static int pipe_flush(void *opened)
 static int pipe_connect(void *opened, const char *peer, char *error, size_t error_bytes)
 {
     struct session *session = opened;
-    /* A write to a pipe that nobody reads is an error, and not the end of the process. */
+    /* A write to a pipe without a reader returns an error instead of ending the process. */
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     if (sigaction(SIGPIPE, &ignore, NULL) != 0) {
         return fail(error, error_bytes, "cannot ignore SIGPIPE");
@@ -158,7 +157,7 @@ static int pipe_connect(void *opened, const char *peer, char *error, size_t erro
     return result == 0 ? make_timer(session, error, error_bytes) : result;
 }
 
-/* What a failed call means: 0 is "try again". */
+/* The error of a failed call; 0: try again. */
 static int trouble(const struct session *session)
 {
     if (errno != EINTR) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * post.h - a queue of messages that were posted, for drivers over a stream of bytes: each is moved
- * on as far as the stream takes or gives bytes, one after the other.
+ * post.h - a queue of posted messages, for drivers over a stream of bytes. Each moves as far as the
+ * stream accepts or has bytes, one after the other.
  *
- *      first                moving            end        numbers, that count for ever
- *        | whole, not told of | not whole yet  |
+ *      first                    moving            end        numbers that only grow
+ *        | complete, not reported | not complete    |
  */
 #ifndef BEOWIRE_DRIVERS_POST_H
 #define BEOWIRE_DRIVERS_POST_H
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-/** As many as driver.h promises; a power of two. */
+/** As many as driver.h requires; a power of two. */
 #define POST_SLOTS 64
 
 struct post {
@@ -20,7 +20,7 @@ struct post {
         const uint8_t *out;
         uint8_t *in;
     } at;          /**< the next byte */
-    uint64_t left; /**< bytes that have not moved */
+    uint64_t left; /**< bytes not yet moved */
 };
 
 struct post_queue {
@@ -30,10 +30,11 @@ struct post_queue {
     uint64_t end;
 };
 
-/** Moves bytes of one message, not advancing it. How many; 0: none now; or a negative errno. */
+/** Moves bytes of one message without advancing it. Returns their number; 0: none now; or a
+ *  negative errno. */
 typedef int64_t post_mover(void *session, const struct post *post);
 
-/** The slot of a new one, or NULL if there is no room: -EAGAIN. */
+/** The slot of a new message; NULL: no room. */
 static inline struct post *post_new(struct post_queue *queue, uint64_t size)
 {
     if (queue->end - queue->first == POST_SLOTS) {
@@ -44,7 +45,7 @@ static inline struct post *post_new(struct post_queue *queue, uint64_t size)
     return post;
 }
 
-/** Moves as much as can be moved now. The number of bytes, or a negative errno. */
+/** Moves as much as is possible now. The number of bytes, or a negative errno. */
 static inline int64_t post_push(struct post_queue *queue, post_mover *move, void *session)
 {
     int64_t moved = 0;
@@ -65,7 +66,7 @@ static inline int64_t post_push(struct post_queue *queue, post_mover *move, void
     return moved;
 }
 
-/** How many are whole that were not told of yet. They leave the queue. */
+/** Removes the complete messages, and returns their number. */
 static inline uint64_t post_ended(struct post_queue *queue)
 {
     uint64_t ended = queue->moving - queue->first;
@@ -73,7 +74,7 @@ static inline uint64_t post_ended(struct post_queue *queue)
     return ended;
 }
 
-/** Begins to send: what goes at once, goes. 0, -EAGAIN (no room), or an error. */
+/** Posts a send, and moves what it can at once. 0, -EAGAIN (no room), or an error. */
 static inline int post_out(struct post_queue *queue, const void *data, uint64_t size,
                            post_mover *move, void *session)
 {
@@ -86,7 +87,7 @@ static inline int post_out(struct post_queue *queue, const void *data, uint64_t 
     return moved < 0 ? (int)moved : 0;
 }
 
-/** Begins to receive. 0, or -EAGAIN (no room). */
+/** Posts a receive. 0, or -EAGAIN (no room). */
 static inline int post_in(struct post_queue *queue, void *data, uint64_t size)
 {
     struct post *post = post_new(queue, size);

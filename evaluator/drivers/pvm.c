@@ -2,24 +2,24 @@
 /*
  * pvm.c - messages between two tasks of a virtual machine of PVM:
  *
- *   pvm         through the daemons of both nodes, as PVM does by itself
+ *   pvm         through the daemons of both nodes, PVM's default
  *   pvm-direct  over a connection between the tasks (PvmRouteDirect)
- *   pvm-beowire over Beowire (pvm/, which is linked to this driver, and so before libpvm3)
+ *   pvm-beowire over Beowire (pvm/, which is linked into this driver before libpvm3)
  *
- * Messages are packed in place (PvmDataInPlace), so what PVM copies is PVM's affair. It waits in
- * pvm_trecv(), blocking; over Beowire it polls for 0.1 ms before.
+ * Messages are packed in place (PvmDataInPlace), so any copies are PVM's. Receiving blocks in
+ * pvm_trecv(); over Beowire it polls for 0.1 ms first.
  *
- * The virtual machine is the session's own (pvm_daemon.h). The two ends have a connection of TCP
- * (connection.h) over which they tell each other what daemons and tasks are called; while messages
- * are waited for, its end says that the other process has ended.
+ * The virtual machine belongs to the session (pvm_daemon.h). The two ends have a TCP connection
+ * (connection.h) over which they exchange the data of daemons and tasks. If it closes while an end
+ * waits for messages, the other process has ended.
  *
  *      initiator                              responder
- *      master --- what to start ------------> daemon   (another address than the master's)
- *             <-- how it is reached ---------
- *             --- "here" DIRECTORY ---------> the same daemon  (the same address)
+ *      master --- how to start -------------> daemon   (if its address is not the master's)
+ *             <-- its address ---------------
+ *             --- "here" DIRECTORY ---------> the same daemon  (if the addresses are equal)
  *      task   <-- task's number, both ways -> task
  *
- * A process is a task of PVM's once: its library remembers where it was.
+ * A process can be a task of PVM only once, because the library keeps state.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,22 +42,22 @@
 
 #define TAG 7
 
-/* While the two tasks find that both can use Beowire. */
+/* For the messages by which both tasks check that they can use Beowire. */
 #define MEET_TAG 8
 #define MEET_TRIES 100
 #define MEET_S 5
 
-/* Lengths are `int` in PVM, and headers come on top. */
+/* Lengths are `int` in PVM, and headers are added. */
 #define BYTES_MAX (UINT64_C(1) << 30)
 
 #define SLICE_MS 100
 
-/* Between two looks whether the daemon takes tasks. */
+/* Time between two attempts to become a task. */
 #define TRY_MS 10
 
-/* A peer's send waits until this end has its message, which it gets by looking for some: so many
- * looks, a millisecond apart, after a run that was cut short. That is longer than the evaluator
- * waits for an answer. */
+/* A peer's send completes only when this end takes its message, so after an interrupted run this
+ * end polls this often, a millisecond apart. That is longer than the evaluator waits for an
+ * answer. */
 #define IDLE_LOOKS 3000
 
 static const char HERE[] = "here ";
@@ -65,14 +65,14 @@ static const char HERE[] = "here ";
 struct session {
     struct connection link; /* first: it is a connection's session as well */
     struct pvm_daemon daemon;
-    int task;                    /* the other end's; 0: there is none yet */
-    char interface[IF_NAMESIZE]; /* of Beowire; "": PVM's own ways */
+    int task;                    /* the other end's; 0: unknown */
+    char interface[IF_NAMESIZE]; /* for Beowire; "": PVM's own routes */
     bool direct;
     bool enrolled;
-    unsigned owed; /* looks that are left to take by pvm_idle() */
+    unsigned owed; /* polls left for pvm_idle() */
 };
 
-/* pvm/interpose.c: how many messages went over Beowire. */
+/* pvm/interpose.c: the number of messages sent over Beowire. */
 unsigned long beowire_pvm_carried(void);
 
 /* This process is, or was, a task. */
@@ -136,7 +136,7 @@ static int over_beowire_open(const struct driver_options *options, void **opened
     return open_any(true, true, options, opened, error, error_bytes);
 }
 
-/* An address as PVM takes it: no port. */
+/* The address without a port, as PVM needs it. */
 static int name_of(const struct sockaddr_storage *address, char *name, size_t name_bytes,
                    char *error, size_t error_bytes)
 {
@@ -166,7 +166,7 @@ static int hear(struct session *session, char line[PVM_LINE_BYTES])
     return status;
 }
 
-/* The initiator's end of a virtual machine of two nodes. */
+/* The initiator's part of starting a virtual machine of two nodes. */
 static int add_other(struct session *session, char *error, size_t error_bytes)
 {
     const struct driver_host *host = session->link.host;
@@ -214,7 +214,7 @@ static int start_master(struct session *session, char *error, size_t error_bytes
     return tell(session, line);
 }
 
-/* The responder's: a daemon of its own, or the initiator's. */
+/* The responder's part: starts its own daemon, or uses the initiator's. */
 static int join(struct session *session, char directory[PVM_LINE_BYTES], char *error,
                 size_t error_bytes)
 {
@@ -236,7 +236,7 @@ static int join(struct session *session, char directory[PVM_LINE_BYTES], char *e
     return status == 0 ? tell(session, line) : status;
 }
 
-/* Becomes a task, as soon as the daemon takes it. */
+/* Becomes a task as soon as the daemon accepts it. */
 static int enrol(struct session *session, const char *directory, char *error, size_t error_bytes)
 {
     const struct timespec pause = {.tv_nsec = TRY_MS * 1000000};
@@ -274,15 +274,14 @@ static int enrol(struct session *session, const char *directory, char *error, si
     return status;
 }
 
-/* Has the other end gone? It says nothing while messages are waited for. */
+/* Has the other end closed the connection? Nothing is sent on it while messages are awaited. */
 static bool has_gone(const struct session *session)
 {
     struct pollfd poller = {.fd = session->link.fd, .events = POLLIN};
     return poll(&poller, 1, 0) > 0;
 }
 
-/* PVM's errors, as far as they say more than that it failed. A daemon that both have ends with the
- * initiator. */
+/* Converts PVM's errors. A daemon that both ends use ends with the initiator. */
 static int trouble(struct session *session, int code)
 {
     switch (code) {
@@ -291,7 +290,7 @@ static int trouble(struct session *session, int code)
     case PvmNoTask:
     case PvmNoHost:
         return -ECONNRESET;
-    case PvmSysErr: /* the task's daemon does not respond: there is none to take leave of */
+    case PvmSysErr: /* the task's daemon is gone: no pvm_exit() */
         session->enrolled = false;
         return has_gone(session) ? -ECONNRESET : -EOWNERDEAD;
     default:
@@ -299,8 +298,8 @@ static int trouble(struct session *session, int code)
     }
 }
 
-/* Messages to and fro until they go over Beowire: otherwise something else would be measured. Each
- * end says whether its own do, and both go on until both do: in the same round. */
+/* Exchanges messages until they use Beowire: otherwise PVM's own route would be measured. Each end
+ * reports whether its messages do, and both stop in the same round, when both do. */
 static int go_over(struct session *session, char *error, size_t error_bytes)
 {
     for (int tries = 0; tries < MEET_TRIES; tries++) {
@@ -345,7 +344,7 @@ static int pvm_send_message(void *opened, const void *data, uint64_t size)
     struct session *session = opened;
     int code = pvm_initsend(PvmDataInPlace);
     if (code >= 0) {
-        /* It is only read. */
+        /* PVM only reads it. */
         code = pvm_pkbyte((char *)(uintptr_t)data, (int)size, 1);
     }
     if (code >= 0) {
@@ -354,7 +353,7 @@ static int pvm_send_message(void *opened, const void *data, uint64_t size)
     return code >= 0 ? 0 : trouble(session, code);
 }
 
-/* Nothing has come for a while: because nobody is there any more, or nobody waits. */
+/* No message for a while: checks whether the host asked to stop or the other end is gone. */
 static int look_around(const struct session *session)
 {
     if (connection_stopped(&session->link)) {
@@ -387,7 +386,7 @@ static int pvm_receive_message(void *opened, void *data, uint64_t size)
     return code >= 0 ? 0 : trouble(session, code);
 }
 
-/* Takes in what the peer has not finished sending. */
+/* Receives what the peer is still sending. */
 static bool pvm_idle(void *opened)
 {
     struct session *session = opened;
@@ -407,7 +406,7 @@ static void pvm_close(void *opened)
     if (session->enrolled) {
         (void)pvm_exit();
     }
-    (void)shutdown(session->link.fd, SHUT_RDWR); /* before a daemon is missed that both have */
+    (void)shutdown(session->link.fd, SHUT_RDWR); /* before the end of a shared daemon is noticed */
     pvm_daemon_end(&session->daemon);
     connection_close(session);
 }

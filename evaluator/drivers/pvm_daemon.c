@@ -17,7 +17,7 @@
 
 #include "fail.h"
 
-/* How long the host is not asked. */
+/* Time between two calls of the host. */
 #define SLICE_MS 100
 
 /* Words of a command line. */
@@ -41,7 +41,7 @@ void pvm_daemon_init(struct pvm_daemon *daemon)
     *daemon = (struct pvm_daemon){.lifeline = -1, .input = -1, .output = -1};
 }
 
-/* All files in it, none of which is a directory. */
+/* Removes the directory and the files in it; it has no subdirectories. */
 static void remove_directory(const char *path)
 {
     DIR *directory = opendir(path);
@@ -56,11 +56,11 @@ static void remove_directory(const char *path)
     (void)rmdir(path);
 }
 
-/* The daemon, in a process that becomes it. It ends with its keeper, should that be killed. */
+/* Executes the daemon in this process. It ends with its keeper, also if the keeper is killed. */
 __attribute__((noreturn)) static void become(pid_t keeper, const char *directory, const int ends[2],
                                              char *const words[])
 {
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* told to, it would end our task, too */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* SIGTERM would make it end our task, too */
     if (getppid() != keeper) {
         _exit(127);
     }
@@ -70,21 +70,21 @@ __attribute__((noreturn)) static void become(pid_t keeper, const char *directory
     (void)unsetenv("PVMSOCK");
     (void)dup2(ends[0], STDIN_FILENO);
     (void)dup2(ends[1], STDOUT_FILENO);
-    (void)dup2(ends[1], STDERR_FILENO); /* where it says what to start by hand */
+    (void)dup2(ends[1], STDERR_FILENO); /* it prints there what to start by hand */
     (void)close_range(STDERR_FILENO + 1, ~0U, 0);
     (void)execv(words[0], words);
     _exit(127);
 }
 
-/* Told to end it would end its tasks, too, such as the engine at the other end, which may not have
- * left yet. What it leaves is in its directory. */
+/* SIGKILL, because on SIGTERM the daemon also ends its tasks, such as the engine at the other end,
+ * which may still be running. The daemon's files are in its directory. */
 static void end_process(pid_t process)
 {
     (void)kill(process, SIGKILL);
     (void)waitpid(process, NULL, 0);
 }
 
-/* The keeper: until nobody holds the other end of its lifeline. */
+/* The keeper: waits until the other end of the lifeline is closed. */
 __attribute__((noreturn)) static void keep(const char *directory, int lifeline, const int ends[2],
                                            char *const words[])
 {
@@ -96,7 +96,7 @@ __attribute__((noreturn)) static void keep(const char *directory, int lifeline, 
         become(keeper, directory, ends, words);
     }
     (void)dup2(lifeline, STDIN_FILENO);
-    (void)close_range(STDIN_FILENO + 1, ~0U, 0); /* others wait for the ends of what we hold */
+    (void)close_range(STDIN_FILENO + 1, ~0U, 0); /* other processes wait for these to close */
     while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR) {
     }
     if (daemon > 0) {
@@ -157,7 +157,7 @@ static int make_directory(struct pvm_daemon *daemon, char *error, size_t error_b
     return 0;
 }
 
-/* The hosts of a master's virtual machine, the other one added by hand. */
+/* Writes the hosts file of a master; the other host is added by hand. */
 static int write_hosts(const struct pvm_daemon *daemon, const char *own, const char *other,
                        char path[PVM_LINE_BYTES])
 {
@@ -195,7 +195,7 @@ int pvm_daemon_master(struct pvm_daemon *daemon, const char *own, const char *ot
     return start(daemon, words, error, error_bytes);
 }
 
-/* Of what a master says only words like those that it always says. */
+/* Accepts only harmless words of a master's output. */
 static bool is_plain(const char *words)
 {
     for (; *words != '\0'; words++) {
@@ -210,7 +210,7 @@ int pvm_daemon_slave(struct pvm_daemon *daemon, const char *words, char *error, 
 {
     char copy[PVM_LINE_BYTES];
     char program[PVM_LINE_BYTES];
-    char stays[] = "-f"; /* it is the keeper's to end */
+    char stays[] = "-f"; /* in the foreground, so that the keeper can end it */
     char *all[WORDS_MAX + 3] = {program, stays};
     size_t count = 2;
     char *rest = NULL;
@@ -231,7 +231,7 @@ int pvm_daemon_slave(struct pvm_daemon *daemon, const char *words, char *error, 
     return status == 0 ? start(daemon, all, error, error_bytes) : status;
 }
 
-/* One byte of its output. -ECANCELED, -ECHILD: it has ended. */
+/* Reads one byte of its output. -ECANCELED; -ECHILD: it has ended. */
 static int hear_byte(const struct pvm_daemon *daemon, const struct driver_host *host, char *byte)
 {
     struct pollfd poller = {.fd = daemon->output, .events = POLLIN};
@@ -281,7 +281,7 @@ int pvm_daemon_say(const struct pvm_daemon *daemon, const char *line, char *erro
     char whole[PVM_LINE_BYTES + 2];
     const int bytes = snprintf(whole, sizeof whole, "%s\n", line);
 
-    /* A pipe takes a line at once. Whoever reads it may have ended: no signal, but an error. */
+    /* A pipe takes a line whole. If its reader has ended, write() must fail without a signal. */
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     const ssize_t written = write(daemon->input, whole, (size_t)bytes);
     const int status = written == bytes ? 0 : fail(error, error_bytes, "PVM's daemon");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sctp.c - SCTP (RFC 9260), one-to-one sockets, blocking (connection.h). The order is that of one
- * stream, and nothing waits to be bundled (SCTP_NODELAY).
+ * sctp.c - SCTP (RFC 9260), one-to-one sockets, blocking (connection.h). Messages use one ordered
+ * stream, without delay to bundle them (SCTP_NODELAY).
  *
- * Linux gives a TCP socket up to 6 MB as it needs them, and an SCTP socket 208 KiB for ever, in
- * which each packet that waits counts with all the memory it takes. Long messages overflow that:
- * packets are dropped, and sent again when a timer says so, which takes at least 1 s where TCP's
- * takes 0.2 (seen in a ping-pong of 1 MiB). So both are set to what TCP has.
+ * In Linux a TCP socket's buffers grow to 6 MB. An SCTP socket has a fixed 208 KiB, which includes
+ * the kernel's memory for each queued packet. Long messages exceed it: packets are dropped, and
+ * retransmitted after at least 1 s, compared with 0.2 s for TCP (observed in a ping-pong of 1 MiB).
+ * So both are set to TCP's values.
  */
 #include <netinet/in.h>
 
@@ -14,21 +14,21 @@
 #include "driver.h"
 #include "fail.h"
 
-/* Of linux/sctp.h, which stands alone nowhere. */
+/* From linux/sctp.h, which cannot be included alone. */
 #define SCTP_RTOINFO 0
 #define SCTP_NODELAY 3
 struct sctp_rtoinfo {
     int32_t association;
-    uint32_t initial_ms; /* each: 0: as it is */
+    uint32_t initial_ms; /* each: 0: unchanged */
     uint32_t max_ms;
     uint32_t min_ms;
 };
 
-/* TCP's in Linux: the largest that tcp_rmem lets a buffer grow to, and TCP_RTO_MIN. */
+/* TCP's values in Linux: the maximum of tcp_rmem, and TCP_RTO_MIN. */
 #define BUFFER_BYTES (6 << 20)
 #define REPEAT_MIN_MS 200
 
-/* Of what is not allowed there is as much as the system gives. */
+/* Without the privilege, as large as the system allows. */
 static void enlarge(int fd, int forced, int plain)
 {
     const int bytes = BUFFER_BYTES;

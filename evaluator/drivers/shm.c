@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm.c - two processes of one host through shared memory, spinning: the bound for whatever stays
- * inside a node.
+ * shm.c - two processes of one host through shared memory, polling: the lower bound for messages
+ * within a node.
  *
- * The initiator makes the memory (memfd_create: it has no name, so nothing is left behind however
- * the processes end), the responder opens it through /proc/PID/fd/FD, and checks the random key
- * that came with the address.
+ * The initiator creates the memory (memfd_create: it has no name, so nothing remains however the
+ * processes end). The responder opens it through /proc/PID/fd/FD, and checks the random key in the
+ * address.
  *
  * Each direction is a ring of bytes with one producer and one consumer:
  *
@@ -14,12 +14,11 @@
  *      consumed  written by the consumer only; a release store after the bytes were copied out, so
  *                a producer that reads it with acquire overwrites nothing that is still needed
  *
- * Both count bytes for ever and never wrap (2^64 bytes); the position in the ring is the count
- * modulo its size. Each is on a cache line of its own, and each end keeps what it last saw of the
- * other's, so a line crosses between the cores only when there is news. A message is copied in
- * pieces: the receiver copies the first piece out while the second is copied in, and messages may
- * be larger than the ring. The indices of the other process are never trusted further than that:
- * a difference larger than the ring ends the session.
+ * Both count bytes and never wrap (2^64 bytes); the position in the ring is the count modulo its
+ * size. Each has its own cache line, and each end caches the other's last value, so a line moves
+ * between the cores only if a value has changed. A message is copied in pieces: the receiver copies
+ * the first piece out while the second is copied in, and messages may be larger than the ring. If
+ * the other process's count implies more bytes than the ring holds, the session ends.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,7 +44,7 @@
 #define PIECE_BYTES (UINT64_C(16) << 10)
 #define SEGMENT_MAGIC UINT64_C(0x62656f776972656d)
 
-/* How long a wait may last before the other process is looked at. */
+/* Time between two checks whether the other process is there. */
 #define LOOK_NS SPIN_ASK_NS
 
 struct ring {
@@ -58,7 +57,7 @@ struct segment {
     uint64_t magic;
     uint64_t key;
     _Atomic uint32_t attached; /* the responder has mapped it */
-    _Atomic uint32_t closed;   /* one of the two has ended the session */
+    _Atomic uint32_t closed;   /* one end has ended the session */
     struct ring rings[2];      /* by the role of the producer */
 };
 
@@ -68,7 +67,7 @@ struct shm {
     uint64_t key;
     int memory_fd;  /* the initiator's, or -1 */
     int peer_fd;    /* pidfd of the other process, or -1 */
-    bool peer_gone; /* seen to be: what it had sent before is in the ring */
+    bool peer_gone; /* the ring still has what it sent before */
     struct segment *segment;
     struct ring *out;
     struct ring *in;
@@ -158,7 +157,7 @@ static int shm_open_session(const struct driver_options *options, void **session
     return 0;
 }
 
-/* "PID/FD/KEY"; the responder has no memory to offer, and says 0 for FD and KEY. */
+/* "PID/FD/KEY"; FD and KEY of the responder are 0, because it has no memory to offer. */
 static int shm_address(void *session, char *text, size_t text_bytes)
 {
     const struct shm *shm = session;
@@ -168,7 +167,7 @@ static int shm_address(void *session, char *text, size_t text_bytes)
     return length > 0 && (size_t)length < text_bytes ? 0 : -ENOSPC;
 }
 
-/* Is the other end gone? */
+/* Has the other process ended? */
 static bool is_gone(const struct shm *shm)
 {
     struct pollfd poller = {.fd = shm->peer_fd, .events = POLLIN};
@@ -176,9 +175,9 @@ static bool is_gone(const struct shm *shm)
            atomic_load_explicit(&shm->segment->closed, memory_order_acquire) != 0;
 }
 
-/* One turn of a wait for the other end, after which the ring is looked at again. About every
- * millisecond it is asked whether the other end is there; only the turn after that in which it was
- * found gone fails, since it may have sent something just before. */
+/* One turn of a wait; the caller then polls the ring again. Checks about every millisecond whether
+ * the other process has ended. Fails only in the turn after, because it may have sent something
+ * just before it ended. */
 static int wait_turn(struct shm *shm, struct spin *spin)
 {
     if (shm->peer_gone) {
@@ -254,7 +253,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Copies one piece of a message into the ring. Its bytes; 0: no room now; or -EPROTO. */
+/* Copies one piece of a message into the ring. Its bytes; 0: no room; or -EPROTO. */
 static int64_t put_piece(struct shm *shm, const uint8_t *at, uint64_t size)
 {
     struct ring *ring = shm->out;
@@ -275,7 +274,7 @@ static int64_t put_piece(struct shm *shm, const uint8_t *at, uint64_t size)
     return (int64_t)piece;
 }
 
-/* Copies one piece of a message out of the ring. Its bytes; 0: none there now; or -EPROTO. */
+/* Copies one piece of a message out of the ring. Its bytes; 0: none; or -EPROTO. */
 static int64_t take_piece(struct shm *shm, uint8_t *at, uint64_t size)
 {
     struct ring *ring = shm->in;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spin.h - waiting by spinning, that still ends: looks at the clock now and then, asks the host
- * about every millisecond whether to stop, and gives up after a time where one is set.
+ * spin.h - bounded polling: it reads the clock sometimes, asks the host about every millisecond
+ * whether to stop, and has an optional time limit.
  *
  *      struct spin spin = spin_start(host, loss_timeout_ns);
  *      while (!arrived()) {
- *          int error = spin_turn(&spin);   // -ECANCELED, -ETIMEDOUT, or 0: go on
+ *          int error = spin_turn(&spin);   // -ECANCELED, -ETIMEDOUT, or 0: continue
  *          ...
  *      }
  *
- * A wait that ends within SPIN_TURNS turns costs a counter and nothing else.
+ * A wait of less than SPIN_TURNS turns costs one counter only.
  */
 #ifndef BEOWIRE_DRIVERS_SPIN_H
 #define BEOWIRE_DRIVERS_SPIN_H
@@ -20,20 +20,20 @@
 
 #include "driver.h"
 
-/** Turns between two looks at the clock. */
+/** Turns between two clock reads. */
 #define SPIN_TURNS 256
 
-/** Time between two questions to the host. */
+/** Time between two calls of the host. */
 #define SPIN_ASK_NS UINT64_C(1000000)
 
-/** No limit to the wait. */
+/** No time limit. */
 #define SPIN_FOREVER UINT64_MAX
 
 struct spin {
     const struct driver_host *host;
     uint64_t limit_ns;   /* longest wait without progress */
-    uint64_t since_ns;   /* start of it; 0 until the clock was read */
-    uint64_t ask_at_ns;  /* when to ask the host next */
+    uint64_t since_ns;   /* its start; 0 until the clock was read */
+    uint64_t ask_at_ns;  /* of the next call of the host */
     uint32_t turns_left; /* until the clock is read */
 };
 
@@ -42,7 +42,7 @@ static inline struct spin spin_start(const struct driver_host *host, uint64_t li
     return (struct spin){.host = host, .limit_ns = limit_ns, .turns_left = SPIN_TURNS};
 }
 
-/* Out of line in the sense that matters: not on the path of a message that arrives soon. */
+/* Not inlined, because it is not on the path of a message that arrives soon. */
 __attribute__((noinline, cold, unused)) static int spin_look(struct spin *spin)
 {
     struct timespec time;
@@ -67,19 +67,19 @@ __attribute__((noinline, cold, unused)) static int spin_look(struct spin *spin)
     return 0;
 }
 
-/** One turn of the wait. */
+/** To be called once in each turn of the wait. */
 static inline int spin_turn(struct spin *spin)
 {
     return --spin->turns_left == 0 ? spin_look(spin) : 0;
 }
 
-/** Something arrived, if not all: the limit counts from now. */
+/** Something arrived: the limit counts from now. */
 static inline void spin_progress(struct spin *spin)
 {
     spin->since_ns = 0;
 }
 
-/** Tells the CPU that this is a spin loop. */
+/** Tells the CPU that this is a polling loop. */
 static inline void spin_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

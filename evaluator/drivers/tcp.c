@@ -2,18 +2,18 @@
 /*
  * tcp.c - drivers over TCP (connection.h):
  *
- *   tcp         blocks in recv() and send(), as an application does: the kernel wakes it up
+ *   tcp         blocks in recv() and send(), as applications do: the kernel wakes it up
  *   tcp-spin    polls with MSG_DONTWAIT, as the TCP modules of MPI libraries do: no wake-up
- *   tcp-nagle   as tcp, but without TCP_NODELAY, as who does not know of it uses TCP: what fills no
- *               segment waits until what went before is acknowledged (RFC 896)
- *   tcp-buffer  as tcp, with socket buffers of one size, where the kernel would let them grow
+ *   tcp-nagle   as tcp, but without TCP_NODELAY, the default: data that does not fill a segment
+ *               waits until earlier data is acknowledged (RFC 896)
+ *   tcp-buffer  as tcp, with socket buffers of a fixed size, which otherwise grow
  */
 #include <netinet/in.h>
 
 #include "connection.h"
 #include "driver.h"
 
-/* What --socket-buffer is without being said: every system allows as much. */
+/* Default of --socket-buffer, which every system allows. */
 #define BUFFER_BYTES_DEFAULT (UINT64_C(128) << 10)
 
 static int buffers(int fd, const struct driver_options *options, char *error, size_t error_bytes)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tcp_uring.c - TCP through io_uring, blocking: a send or receive is put into the submission ring,
- * and one io_uring_enter() hands it over and waits for its end. One operation at a time, as a
- * program does that takes send() and recv() out and io_uring in.
+ * tcp_uring.c - TCP through io_uring, blocking: one io_uring_enter() submits a send or receive and
+ * waits for its completion. One operation at a time, like a program that replaces send() and recv()
+ * by io_uring.
  *
  * The rings are memory shared with the kernel. Of each, one side writes the head and the other the
- * tail: we write the submission ring's tail (release: the entry is there before) and read its head;
- * the kernel writes the completion ring's tail (we acquire: the entry is there then), and we write
- * its head (release: we have read the entry). See io_uring(7).
+ * tail. We write the submission ring's tail (release, after the entry) and read its head. The
+ * kernel writes the completion ring's tail (we acquire it before reading the entry), and we write
+ * its head (release, after reading the entry). See io_uring(7).
  *
- * An operation that is under way when the host asks to stop is cancelled, and its end waited for:
+ * If the host asks to stop, an operation under way is cancelled and its completion awaited, because
  * the caller's buffer must not be written to afterwards.
  */
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 #define ENTRIES 4
 
-/* One call moves no more: its result is a 32-bit number. */
+/* The most that one operation moves, because its result has 32 bits. */
 #define PIECE_BYTES (UINT64_C(1) << 30)
 
 #define OPERATION 1
@@ -50,7 +50,7 @@ struct ring {
 };
 
 struct uring {
-    struct connection connection; /* first: connection.c has made it */
+    struct connection connection; /* first; opened by connection.c */
     struct ring ring;
 };
 
@@ -87,7 +87,7 @@ static int explain(char *error, size_t error_bytes)
 static int set_up(struct io_uring_params *parameters)
 {
 #ifdef IORING_SETUP_DEFER_TASKRUN
-    /* Ends are delivered when they are asked for, without an interrupt to another core. */
+    /* Completions are delivered on request, without an interrupt to another core. */
     parameters->flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
     int fd = (int)syscall(SYS_io_uring_setup, ENTRIES, parameters);
     if (fd >= 0 || errno != EINVAL) {
@@ -137,7 +137,8 @@ static int ring_open(struct ring *ring, char *error, size_t error_bytes)
     return 0;
 }
 
-/* Puts an entry into the submission ring, which is never full: what was put in was handed over. */
+/* Adds an entry to the submission ring, which always has room, because each entry is submitted at
+ * once. */
 static void put(struct ring *ring, struct io_uring_sqe entry)
 {
     uint32_t tail = atomic_load_explicit(ring->submission_tail, memory_order_relaxed);
@@ -147,7 +148,7 @@ static void put(struct ring *ring, struct io_uring_sqe entry)
     atomic_store_explicit(ring->submission_tail, tail + 1, memory_order_release);
 }
 
-/* Takes the next end. */
+/* Takes the next completion. */
 static bool take(struct ring *ring, struct io_uring_cqe *end)
 {
     uint32_t head = atomic_load_explicit(ring->completion_head, memory_order_relaxed);
@@ -159,7 +160,8 @@ static bool take(struct ring *ring, struct io_uring_cqe *end)
     return true;
 }
 
-/* Hands `count` entries over and waits for an end, not for long. @return those that it took. */
+/* Submits `count` entries and waits for a completion for a limited time. @return the number
+ * submitted. */
 static int enter(const struct ring *ring, unsigned count)
 {
     struct __kernel_timespec time = {.tv_nsec = CONNECTION_WAIT_MS * 1000000LL};
@@ -169,12 +171,12 @@ static int enter(const struct ring *ring, unsigned count)
     if (took >= 0) {
         return (int)took;
     }
-    /* The time is over: what was handed over, was. */
+    /* The time is over, but the entries were submitted. */
     return errno == ETIME || errno == EINTR || errno == EAGAIN || errno == EBUSY ? (int)count
                                                                                  : -errno;
 }
 
-/* Cancels the operation that is under way, and returns when it has ended. */
+/* Cancels the operation under way, and returns when it has completed. */
 static int cancel(struct ring *ring)
 {
     unsigned ends = 0;
@@ -195,7 +197,7 @@ static int cancel(struct ring *ring)
     return -ECANCELED;
 }
 
-/* One operation, from its submission to its end. @return its result. */
+/* Performs one operation. @return its result. */
 static int perform(struct uring *uring, struct io_uring_sqe entry)
 {
     entry.fd = uring->connection.fd;
@@ -216,7 +218,7 @@ static int perform(struct uring *uring, struct io_uring_sqe entry)
     }
 }
 
-/* All of a message, in as many operations as it takes. */
+/* Moves a whole message, in as many operations as necessary. */
 static int move(struct uring *uring, uint8_t opcode, uintptr_t at, uint64_t size)
 {
     while (size > 0) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * tcp_zerocopy.c - TCP that sends with MSG_ZEROCOPY (Linux' networking/msg_zerocopy.rst): the
- * kernel sends from the application's pages, and says on the socket's error queue when they may be
- * reused.
+ * kernel sends from the application's pages, and reports on the socket's error queue when they may
+ * be reused.
  *
- * send() waits for that, as it owes its caller; in a stream, whose content does not change, as many
- * messages as may be are under way. Where both ends are on one host (loopback, a lab) the kernel
- * copies after all, and says so: there it costs the pinning of pages and gains nothing.
+ * send() waits for that report. In a stream, whose contents do not change, as many messages as
+ * possible are under way. If both ends are on one host (loopback, a lab), the kernel copies anyway
+ * and reports so: then pinning pages costs time and gains nothing.
  */
 #include <time.h> /* linux/errqueue.h does not include it */
 
@@ -21,16 +21,16 @@
 #include "driver.h"
 #include "fail.h"
 
-/* Calls of a stream that are under way at once: each takes some of net.core.optmem_max. */
+/* The most calls of a stream under way: each uses some of net.core.optmem_max. */
 #define CALLS_MAX 64
 
-/* SOL_IP's and SOL_IPV6's messages about errors. */
+/* For the error messages of SOL_IP and SOL_IPV6. */
 #define CONTROL_BYTES 128
 
 struct zerocopy {
-    struct connection connection; /* first: connection.c has made it */
-    uint32_t calls;               /* of send(), each numbered by the kernel from 0 on */
-    uint32_t ended;               /* of these, whose pages may be reused */
+    struct connection connection; /* first; opened by connection.c */
+    uint32_t calls;               /* of send(), which the kernel numbers from 0 */
+    uint32_t ended;               /* calls whose pages may be reused */
 };
 
 static int enable(int fd, const struct driver_options *options, char *error, size_t error_bytes)
@@ -59,7 +59,7 @@ static int zerocopy_open(const struct driver_options *options, void **session, c
     return connection_open(&KIND, sizeof(struct zerocopy), options, session, error, error_bytes);
 }
 
-/* Takes what the kernel has said. @return how many calls have ended, or a failure. */
+/* Takes the kernel's reports. @return the number of calls that have completed, or a failure. */
 static int collect(struct zerocopy *zerocopy)
 {
     const uint32_t before = zerocopy->ended;
@@ -81,11 +81,11 @@ static int collect(struct zerocopy *zerocopy)
     }
 }
 
-/* Waits until one more call has ended. */
+/* Waits until one more call has completed. */
 static int wait_for_end(struct zerocopy *zerocopy)
 {
     for (;;) {
-        /* The error queue is announced always, and by this alone. */
+        /* poll() always reports the error queue, even if no events are requested. */
         struct pollfd poller = {.fd = zerocopy->connection.fd, .events = 0};
         int ended = collect(zerocopy);
         if (ended != 0) {
@@ -104,7 +104,7 @@ static int wait_for_end(struct zerocopy *zerocopy)
     }
 }
 
-/* Hands a message over, and returns when at most `allowed` calls have not ended. */
+/* Sends a message, and returns when at most `allowed` calls are under way. */
 static int send_within(struct zerocopy *zerocopy, const void *data, uint64_t size, uint32_t allowed)
 {
     const char *at = data;
@@ -119,7 +119,7 @@ static int send_within(struct zerocopy *zerocopy, const void *data, uint64_t siz
         }
         int error = 0;
         if (errno == ENOBUFS && zerocopy->calls != zerocopy->ended) {
-            error = wait_for_end(zerocopy); /* as many are under way as may be */
+            error = wait_for_end(zerocopy); /* the limit of calls under way */
         } else if (errno != EAGAIN && errno != EINTR) {
             error = -errno;
         } else if (connection_stopped(&zerocopy->connection)) {

@@ -2,10 +2,10 @@
 /*
  * tipc.c - TIPC sockets with a connection, blocking: streams, and whole messages (SOCK_SEQPACKET).
  * The responder binds a service address of random type and instance, and the initiator connects to
- * that, wherever in the cluster it is; who may is decided by the key, as over TCP (connection.h).
+ * it, on any node of the cluster. The key decides who may connect, as over TCP (connection.h).
  *
- * The kernel's TIPC has to be told of the network first, on each node: `tipc bearer enable media
- * eth device eth0`. Within a node it needs nothing.
+ * Each node must first enable a bearer: `tipc bearer enable media eth device eth0`. Within a node
+ * none is needed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,14 +25,14 @@
 #include "text.h"
 #include "tipc_socket.h"
 
-/* Types below are the kernel's own. */
+/* Lower types are reserved by the kernel. */
 #define LEAST_TYPE UINT32_C(0x10000)
 
-/* News of a service takes a moment to go through the cluster. */
+/* How long to wait until a service is known throughout the cluster. */
 #define NEWS_MS 10
 
 struct tipc {
-    struct connection connection; /* first: what moves messages is connection.c's */
+    struct connection connection; /* first; connection.c moves the messages */
     int socket_type;
     uint32_t type;
     uint32_t instance;
@@ -62,7 +62,7 @@ static struct sockaddr_tipc service(uint32_t type, uint32_t instance)
     return address;
 }
 
-/* Makes the socket, which offers the service if this is the responder. */
+/* Creates the socket; the responder's offers the service. */
 static int start(struct tipc *tipc, char *error, size_t error_bytes)
 {
     int fd = tipc_socket(tipc->socket_type, SOCK_NONBLOCK, error, error_bytes);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tipc_rdm.c - one connectionless TIPC message (SOCK_RDM) a message, blocking (datagram.h). TIPC
- * repeats what a link loses, but drops what finds a receiver's buffer full, so a message may be
- * lost.
+ * tipc_rdm.c - each message is one connectionless TIPC message (SOCK_RDM), blocking (datagram.h).
+ * TIPC retransmits what a link loses, but drops messages for a full receive buffer, so a message
+ * may be lost.
  *
- * The two ends tell each other the addresses of their sockets, which the kernel has chosen. Links
- * between nodes may not be up yet when they greet. What comes from elsewhere is no message.
+ * The two ends exchange the addresses of their sockets, which the kernel has chosen. When they send
+ * greetings, links between nodes may not be up yet. Messages from elsewhere are ignored.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 #include "text.h"
 #include "tipc_socket.h"
 
-/* What has come from elsewhere, or was cut, counts as nothing. */
+/* Messages from elsewhere, and truncated ones, are ignored. */
 static ssize_t take(const struct datagram *datagram, void *data, size_t size, int flags)
 {
     const struct sockaddr_tipc *there = (const void *)&datagram->there;
@@ -46,7 +46,7 @@ static const struct datagram_kind KIND = {
 static int rdm_open(const struct driver_options *options, void **session, char *error,
                     size_t error_bytes)
 {
-    /* What a receiver has no room for is dropped, and does not come back to its sender. */
+    /* A message for a full receive buffer is dropped, not returned to its sender. */
     const int droppable = 1;
     char interface[IF_NAMESIZE];
     int result = local_interface(options, interface, error, error_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tipc_socket.h - what drivers over TIPC share: a socket, or why there is none. */
+/* tipc_socket.h - opens sockets of drivers over TIPC. */
 #ifndef BEOWIRE_DRIVERS_TIPC_SOCKET_H
 #define BEOWIRE_DRIVERS_TIPC_SOCKET_H
 
@@ -15,8 +15,8 @@
 /** The driver of connectionless messages (tipc_rdm.c). */
 extern const struct driver TIPC_RDM;
 
-/** A socket of this type (SOCK_STREAM, ...) with these flags; a negative errno value with one line
- *  in `error` where there is none. */
+/** Opens a socket of this type (SOCK_STREAM, ...) with these flags. Returns it, or a negative errno
+ *  value with one line in `error`. */
 static inline int tipc_socket(int type, int flags, char *error, size_t error_bytes)
 {
     int fd = socket(AF_TIPC, type | SOCK_CLOEXEC | flags, 0);

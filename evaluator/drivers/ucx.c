@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ucx.c - drivers over UCX, as MPI libraries use it: tagged messages of its protocol layer (UCP),
- * one worker that is polled without pause. What MPI adds is not in it. One driver a transport:
- * `ucx:tcp`, `ucx:posix` and so on, as `ucx_info -d` names them.
+ * one worker that is polled. The time that MPI adds is not included. There is one driver per
+ * transport: `ucx:tcp`, `ucx:posix` and so on, named as by `ucx_info -d`.
  *
- * Messages to an end carry its random key as their tag, so a stranger's are never taken. UCX itself
- * falls back to another transport for what one cannot do; so a transport that cannot carry messages
- * alone is not there.
+ * The tag of messages to an end is its random key, so other senders' messages are never taken. UCX
+ * falls back to another transport for features that one lacks, so there are no drivers for
+ * transports that cannot carry messages alone.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,16 +25,16 @@
 #include "spin.h"
 #include "text.h"
 
-/* Operations of a stream that are under way at once, as in drivers/beowire.c. */
+/* The most operations of a stream under way, as in drivers/beowire.c. */
 #define STREAM_WINDOW 64
 
 /* Longest address of a worker; its hexadecimal digits fit into an address. */
 #define NAME_BYTES ((DRIVER_ADDRESS_BYTES - 18) / 2)
 
-/* Polls that close() makes for the end of what it has begun. */
+/* Polls in close() for the completion of operations. */
 #define CLOSE_POLLS 1000
 
-/* And a receive that is taken back. */
+/* Polls for a cancelled receive. */
 #define CANCEL_POLLS 1000
 
 struct session {
@@ -45,13 +45,13 @@ struct session {
     ucp_address_t *name;
     size_t name_bytes;
     ucp_ep_h peer;
-    uint64_t key;      /* the tag of what we receive */
-    uint64_t peer_key; /* the tag of what we send */
-    uint64_t sending;  /* sends that have not ended */
-    uint64_t expected; /* receives that have not ended */
-    uint64_t arrived;  /* those that have, and were not handed out yet */
-    int failure;       /* of an operation that has ended: a negative errno */
-    void *waiting;     /* the receive that was posted last */
+    uint64_t key;      /* the tag of messages to this end */
+    uint64_t peer_key; /* the tag of messages to the other end */
+    uint64_t sending;  /* sends not yet completed */
+    uint64_t expected; /* receives not yet completed */
+    uint64_t arrived;  /* completed receives not yet returned */
+    int failure;       /* of a completed operation: a negative errno */
+    void *waiting;     /* the last posted receive */
 };
 
 static int to_errno(ucs_status_t status)
@@ -83,7 +83,7 @@ static int explain(ucs_status_t status, const char *what, char *error, size_t er
     return to_errno(status);
 }
 
-/* Settings that are ours: one transport, the interface where it goes over one, and no words on
+/* The configuration: one transport, the interface if the transport uses one, and no output on
  * standard output, which is the engine's. */
 static ucs_status_t configure(const char *transport, const char *interface, ucp_config_t **config)
 {
@@ -139,7 +139,7 @@ static int probe_over(const char *transport, const struct driver_options *option
     return result;
 }
 
-/* Ends what went to the other end, without asking it: it may not be there any more. */
+/* Closes the connection without asking the other end, which may be gone. */
 static void close_peer(struct session *session)
 {
     const ucp_request_param_t how = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
@@ -215,7 +215,7 @@ static int open_over(const char *transport, const struct driver_options *options
     return 0;
 }
 
-/* "KEY@NAME": the worker's address in hexadecimal, for only UCX can read it. */
+/* "KEY@NAME": the worker's address in hexadecimal, because its format is UCX's. */
 static int driver_address(void *opened, char *text, size_t text_bytes)
 {
     const struct session *session = opened;
@@ -253,7 +253,7 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     ucp_request_free(request);
 }
 
-/* One turn of a wait: 0, or why it is over. */
+/* One turn of a wait: 0, or why the wait ends. */
 static int progress(struct session *session, struct spin *spin)
 {
     if (ucp_worker_progress(session->worker) == 0) {
@@ -265,7 +265,7 @@ static int progress(struct session *session, struct spin *spin)
     return session->failure;
 }
 
-/* Hands a message over, and returns when at most `allowed` sends have not ended. */
+/* Posts a send, and returns when at most `allowed` sends are under way. */
 static int send_within(struct session *session, const void *data, uint64_t size, uint64_t allowed)
 {
     struct spin spin = spin_start(session->host, SPIN_FOREVER);
@@ -287,7 +287,7 @@ static int send_within(struct session *session, const void *data, uint64_t size,
     return 0;
 }
 
-/* Sees that `wanted` receives are posted or have ended, and returns when one has. */
+/* Posts receives until `wanted` are posted or complete, and returns when one is complete. */
 static int receive_within(struct session *session, void *data, uint64_t size, uint64_t wanted)
 {
     struct spin spin = spin_start(session->host, SPIN_FOREVER);
@@ -320,8 +320,8 @@ static int driver_send(void *opened, const void *data, uint64_t size)
     return send_within(opened, data, size, 0);
 }
 
-/* A receive that is given up is taken back, or the next message would go there. One that has a part
- * of its message stays. */
+/* A receive that is given up is cancelled, or it would take the next message. One that has part of
+ * its message stays. */
 static int driver_receive(void *opened, void *data, uint64_t size)
 {
     struct session *session = opened;
@@ -345,7 +345,7 @@ static int driver_stream_receive(void *opened, void *data, uint64_t size, uint64
     return receive_within(opened, data, size, more < STREAM_WINDOW ? more + 1 : STREAM_WINDOW);
 }
 
-/* UCX may keep what it has taken until it is called again. */
+/* UCX may keep sent messages until it is called again. */
 static int driver_flush(void *opened)
 {
     struct session *session = opened;
@@ -363,7 +363,7 @@ static int driver_flush(void *opened)
     return error;
 }
 
-/* UCX trusts an address whatever is in it: one of another length than ours is none. */
+/* UCX does not check addresses, so one with another length than ours is refused. */
 static int read_address(struct session *session, const char *text, uint8_t name[NAME_BYTES])
 {
     if (!text_number(&text, 16, '@', UINT64_MAX, &session->peer_key)) {
@@ -419,10 +419,10 @@ static int explain_greeting(int result, char *error, size_t error_bytes)
     return result;
 }
 
-/* Both ends send a greeting, so that the connection beneath stands before anything is measured. The
- * responder waits for the initiator's before it connects in turn. Where both connect at once, UCX
- * (1.13, over TCP) makes two connections and gives one of them up; and in a run of some twenty one
- * end waited for ever, while the other had what it wanted, and no longer called UCX. */
+/* Both ends send a greeting, so that the connection exists before anything is measured. The
+ * responder connects only after the initiator's greeting. If both connect at once, UCX (1.13, over
+ * TCP) makes two connections and gives one up; in one of about twenty runs, one end then waited
+ * forever, while the other was done and no longer called UCX. */
 static int driver_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
 {
     struct session *session = opened;
@@ -458,7 +458,7 @@ static int driver_connect(void *opened, const char *peer_address, char *error, s
     .send = driver_send, .receive = driver_receive, .stream_send = driver_stream_send,             \
     .stream_receive = driver_stream_receive, .flush = driver_flush, .close = driver_close
 
-/* A driver's functions are not told which driver they are called for. */
+/* The functions of a driver do not get its name. */
 #define TRANSPORT(id, where)                                                                       \
     static int id##_probe(const struct driver_options *options, char *reason, size_t reason_bytes) \
     {                                                                                              \

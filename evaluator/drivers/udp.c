@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * udp.c - one datagram a message over connected UDP sockets, blocking, as an application uses
- * them (datagram.h).
+ * udp.c - one datagram a message over connected UDP sockets, blocking, as applications use them
+ * (datagram.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 /* Largest payload of an IPv4 datagram: 65535 less the IP and UDP headers. */
 #define UDP_MESSAGE_BYTES_MAX 65507
 
-/* Datagrams that arrive while the receiver is not running wait in this much memory. */
+/* Buffer for datagrams that arrive while the receiver is not running. */
 #define RECEIVE_BUFFER_BYTES (8 << 20)
 
 struct udp {
@@ -23,7 +23,7 @@ struct udp {
     struct sockaddr_storage here;
 };
 
-/* MSG_TRUNC: the length that the datagram has, not what fits. */
+/* MSG_TRUNC: returns the full length of the datagram. */
 static ssize_t take(const struct datagram *datagram, void *data, size_t size, int flags)
 {
     return recv(datagram->fd, data, size, flags | MSG_TRUNC);
@@ -41,7 +41,7 @@ static int udp_probe(const struct driver_options *options, char *reason, size_t 
     return local_address(options, &address, reason, reason_bytes);
 }
 
-/* A large receive buffer: above the system's limit where we may, else as large as it allows. */
+/* Enlarges the receive buffer: above the system's limit if permitted, else up to it. */
 static void enlarge_buffer(int fd)
 {
     const int bytes = RECEIVE_BUFFER_BYTES;

@@ -2,12 +2,12 @@
 /*
  * unix.c - drivers between two processes of one host over Unix sockets, blocking:
  *
- *   unix-stream    a stream socket: a message is so many of its bytes
+ *   unix-stream    a stream socket
  *   unix-datagram  a pair of datagram sockets, a datagram a message: the kernel loses none, and
  *                  keeps their order
  *
- * The ends meet as unix_meeting.h says. Over the stream they just go on talking; a datagram socket
- * is made by the responder, which hands one end over.
+ * The ends connect through unix_meeting.h. The stream is that connection. A datagram socket pair is
+ * created by the responder, which passes one socket to the other end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,13 +19,13 @@
 #include "fail.h"
 #include "unix_meeting.h"
 
-/* A send buffer holds one datagram at least: this is below what every system gives by default
+/* A send buffer must hold at least one datagram: this is below every system's default
  * (net.core.wmem_default). */
 #define DATAGRAM_BYTES_MAX (UINT64_C(128) << 10)
 
 struct session {
     struct unix_meeting meeting;
-    int fd; /* what messages go over: a datagram socket, or the meeting's; or -1 */
+    int fd; /* for messages: a datagram socket, or the meeting's; or -1 */
 };
 
 static int unix_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
@@ -70,7 +70,7 @@ static int stream_connect(void *opened, const char *peer, char *error, size_t er
     return result;
 }
 
-/* The responder makes the pair, and keeps one of it. */
+/* The responder creates the pair, and keeps one. */
 static int make_pair(struct session *session, char *error, size_t error_bytes)
 {
     int pair[2];
@@ -101,8 +101,8 @@ static int datagram_connect(void *opened, const char *peer, char *error, size_t 
     return result;
 }
 
-/* What a failed send() or recv() means: 0 is "try again". A stream says by itself that its other
- * end is gone, after all that it had sent; a datagram socket does not, but the meeting's does. */
+/* The error of a failed send() or recv(); 0: try again. A stream reports that its other end is
+ * gone, after all that was sent. A datagram socket does not, but the meeting's socket does. */
 static int trouble(const struct session *session)
 {
     if (errno != EAGAIN && errno != EINTR) {
@@ -164,7 +164,7 @@ static int datagram_send(void *opened, const void *data, uint64_t size)
     return 0;
 }
 
-/* What the other end had sent before it left is there when it is seen to have left. */
+/* When the other end is seen to be gone, everything it sent has arrived. */
 static int datagram_receive(void *opened, void *data, uint64_t size)
 {
     const struct session *session = opened;

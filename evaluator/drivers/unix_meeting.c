@@ -17,7 +17,7 @@
 #include "fail.h"
 #include "text.h"
 
-/* Most descriptors that are handed over at once. */
+/* The most descriptors passed at once. */
 #define DESCRIPTORS_MAX 4
 
 bool unix_meeting_stopped(const struct unix_meeting *meeting)
@@ -86,7 +86,7 @@ int unix_meeting_address(const struct unix_meeting *meeting, char *text, size_t 
     return length > 0 && (size_t)length < text_bytes ? 0 : -ENOSPC;
 }
 
-/* Is whoever is at the other end of the socket the user that we are? */
+/* Does the process at the other end belong to the same user? */
 static bool is_ours(int fd)
 {
     struct ucred who;

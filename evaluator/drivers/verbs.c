@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verbs.c - RDMA over Ethernet (RoCE v2), by libibverbs and with nothing on top: reliable
- * connections (verbs_link.h).
+ * verbs.c - RDMA over Ethernet (RoCE v2) through libibverbs only: reliable connections
+ * (verbs_link.h).
  *
  *   verbs-send    the receiver posts a receive, the sender sends into it
  *   verbs-write   the sender writes into the receiver's memory (RDMA write with immediate data)
- *   verbs-read    the sender says where the message is, the receiver reads it (RDMA read) and says
- *                 that it has
+ *   verbs-read    the sender announces the message, the receiver reads it (RDMA read) and says so
  *
- * and each as -events, which sleeps until the card reports a completion, where the others look for
- * one without pause.
+ * and each as -events, which sleeps until the card reports a completion; the others poll.
  *
- * Messages of up to 4 KiB are sent or written into buffers that are posted in advance, and copied,
- * as MPI libraries do it: nothing has to be agreed upon first. So are those that are read, out of a
- * buffer of the sender's. Longer ones go from memory to memory: one end offers memory, of which the
- * other then makes use (verbs_session.h).
+ * Messages of up to 4 KiB are copied through buffers that are posted in advance, as in MPI
+ * libraries, without any prior agreement. With verbs-read, too, they are copied, from a buffer of
+ * the sender. Longer ones go from memory to memory: one end offers memory, and the other uses it
+ * (verbs_session.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +31,7 @@
 /* How long close() waits until the card has delivered what was sent. */
 #define CLOSE_NS UINT64_C(200000000)
 
-/* Hands a message over, and returns when at most `allowed` sends have not ended. */
+/* Posts a send, and returns when at most `allowed` sends are under way. */
 static int send_within(struct verbs_session *session, const void *data, uint64_t size,
                        uint64_t allowed)
 {
@@ -53,7 +51,7 @@ static int send_within(struct verbs_session *session, const void *data, uint64_t
     return result;
 }
 
-/* Sees that `wanted` receives are posted or have ended, and returns when one has. */
+/* Posts receives until `wanted` are posted or complete, and returns when one is complete. */
 static int receive_within(struct verbs_session *session, void *data, uint64_t size, uint64_t wanted)
 {
     struct spin spin = spin_start(session->host, SPIN_FOREVER);
@@ -63,7 +61,7 @@ static int receive_within(struct verbs_session *session, void *data, uint64_t si
     int result = verbs_session_pump(session);
     for (;;) {
         session->received += verbs_queue_settle(&session->in);
-        if (session->received > 0) { /* whatever became of the connection since */
+        if (session->received > 0) { /* even if the connection has failed since */
             session->received--;
             return 0;
         }
@@ -125,7 +123,7 @@ static int verbs_progress(void *opened, bool wait, struct driver_ended *ended)
             return result;
         }
         if (!wait || sends + receives > 0) {
-            return 0; /* a failure is there again when it is looked for next */
+            return 0; /* the next call reports a failure again */
         }
         result = verbs_session_turn(session, &spin);
     }
@@ -138,7 +136,7 @@ static int verbs_flush(void *opened)
     return result != 0 ? result : verbs_session_drain(session, false, session->host, SPIN_FOREVER);
 }
 
-/* Receives that were posted, and of which nothing came, are taken back or left behind. */
+/* Receives without a message are cancelled or abandoned. */
 static int drop_receives(struct verbs_session *session)
 {
     while (verbs_queue_length(&session->in) > 0) {
@@ -147,7 +145,7 @@ static int drop_receives(struct verbs_session *session)
             continue;
         }
         if (session->link.way == VERBS_WRITE) {
-            verbs_regions_release(region); /* nobody is told to write there any more */
+            verbs_regions_release(region); /* the other end no longer writes there */
         } else if (session->left_count == VERBS_OFFERS) {
             return -ESTALE;
         } else {
@@ -188,7 +186,7 @@ static void verbs_close(void *opened)
     if (session->greeted && verbs_session_tell(session) == 0) {
         (void)verbs_session_drain(session, true, &PATIENT, CLOSE_NS);
     }
-    /* What is posted has to be gone before the memory that it is for. */
+    /* Posted operations must end before their memory is freed. */
     struct verbs_regions *regions = &session->regions;
     verbs_link_disconnect(&session->link);
     verbs_regions_close(regions);
@@ -271,9 +269,9 @@ static int await_greeting(struct verbs_session *session)
     return result;
 }
 
-/* The initiator greets, and the responder answers that. An end that is not connected yet answers
- * nothing at all, for which the card waits two seconds; then the initiator begins anew, of which
- * the responder notices nothing, since it says nothing before it was greeted. */
+/* The initiator sends a greeting, and the responder answers it. An end that is not connected yet
+ * does not answer, and the card times out after two seconds. Then the initiator reconnects. The
+ * responder does not notice, because it sends nothing before the greeting. */
 static int greet(struct verbs_session *session, char *error, size_t error_bytes)
 {
     int result = -ECONNRESET;
@@ -317,7 +315,7 @@ static int verbs_connect(void *opened, const char *peer_address, char *error, si
     .stream_receive = verbs_stream_receive, .flush = verbs_flush, .close = verbs_close,            \
     .post_send = verbs_post_send, .post_receive = verbs_post_receive, .progress = verbs_progress
 
-/* A driver's functions are not told which driver they are called for. */
+/* The functions of a driver do not get its name. */
 #define WAY(id, way, what)                                                                         \
     static int id##_open(const struct driver_options *options, void **session, char *error,        \
                          size_t error_bytes)                                                       \

@@ -14,10 +14,10 @@
 #include "interface_index.h"
 #include "local.h"
 
-/* Entries of a device's table of GIDs that are looked at. */
+/* The most GIDs of a device that are examined. */
 #define GIDS_MAX 512
 
-/* Operations longer than this are not asked of any device. */
+/* Limit of operations, even if a device supports longer ones. */
 #define MESSAGE_BYTES_MAX (UINT64_C(1) << 30)
 #define READS_MAX 16
 
@@ -38,7 +38,7 @@ static union ibv_gid gid_of(const struct sockaddr_storage *address)
     return gid;
 }
 
-/* How much an entry is what is wanted: 0, not at all. */
+/* How well an entry matches; 0: not at all. */
 static int worth(const struct ibv_gid_entry *entry, uint32_t interface_index,
                  const union ibv_gid *wanted)
 {
@@ -68,9 +68,9 @@ const struct ibv_gid_entry *verbs_device_choose(const struct ibv_gid_entry *entr
     return best;
 }
 
-/* What was seen on the way, for the reason why nothing was found. */
+/* The state of the search, used to report why nothing was found. */
 struct search {
-    const char *interface;    /* NULL: any will do */
+    const char *interface;    /* NULL: any */
     uint32_t interface_index; /* or 0 */
     union ibv_gid gid;        /* of the interface's IP address */
     bool has_gid;
@@ -78,7 +78,7 @@ struct search {
     int refused;   /* and why: an errno */
 };
 
-/* Takes the device if one of its ports is over the interface. */
+/* Uses the device if one of its ports belongs to the interface. */
 static bool take(struct verbs_device *device, const struct search *search, char *error,
                  size_t error_bytes, int *result)
 {
@@ -128,7 +128,7 @@ static bool system_has_devices(void)
     return some;
 }
 
-/* Why there is none, and what to type. */
+/* Reports why there is none, and what to type. */
 static int explain(const struct search *search, int devices, char *error, size_t error_bytes)
 {
     if (search->refused != 0) {

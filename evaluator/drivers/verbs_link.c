@@ -18,17 +18,18 @@
 #define TAKEN_BITS 28
 #define TAKEN_MASK ((UINT32_C(1) << TAKEN_BITS) - 1)
 
-/* What is sent so is in the request itself. Asked for; what a device has is what it says. */
+/* The size requested for inline sends; the device may grant less or more. */
 #define INLINE_BYTES 128
 
-/* An acknowledgement is waited for 4.096 us * 2^16 = 0.27 s, eight times: so a peer that has gone
- * is noticed after 2 s, and one that a busy machine keeps waiting is not taken for gone. What is
- * lost in between others' packets is asked for at once. */
+/* Timeout of an acknowledgement: 4.096 us * 2^16 = 0.27 s, eight times. So a peer that is gone is
+ * noticed after 2 s, and a peer on a busy machine is not taken for gone. Lost packets followed by
+ * others are retransmitted at once. */
 #define TIMEOUT_EXPONENT 16
 #define RETRIES 7
 #define RETRIES_FOR_EVER 7
 
-/* The least time after which is tried again what had no receive: 0.01 ms. It should not happen. */
+/* The shortest delay (0.01 ms) before a retry if the peer had no receive posted, which should not
+ * happen. */
 #define NOT_READY_TIMER 1
 
 #define HOP_LIMIT 64
@@ -53,7 +54,7 @@ static uint8_t *outgoing_slot(const struct verbs_link *link, uint64_t number)
     return link->memory + IN_BYTES + number % VERBS_SLOTS * SLOT_BYTES;
 }
 
-/* Where a copied message waits until it was read. */
+/* The place where a copied message waits until the other end has read it. */
 static uint8_t *readable_place(const struct verbs_link *link, uint64_t number)
 {
     return verbs_link_place(link, number) + RING_BYTES;
@@ -94,7 +95,7 @@ static struct ibv_qp *new_connection(const struct verbs_link *link, uint32_t ope
                 .max_inline_data = INLINE_BYTES},
     };
     struct ibv_qp *connection = ibv_create_qp(link->domain, &attributes);
-    if (connection == NULL) { /* that much is not for every device */
+    if (connection == NULL) { /* not every device can have that much */
         attributes.cap.max_inline_data = 0;
         connection = ibv_create_qp(link->domain, &attributes);
     }
@@ -138,7 +139,7 @@ static int make_all(struct verbs_link *link, bool sleeps)
     return result == 0 ? make_connections(link) : result;
 }
 
-/* What is told to the other end. */
+/* Sets the values for the other end. */
 static int take_name(struct verbs_link *link)
 {
     uint32_t psn;
@@ -320,7 +321,7 @@ int verbs_link_return(struct verbs_link *link, uint64_t slot)
     return -ibv_post_recv(link->words, &request, &bad);
 }
 
-/* Throws away what was left of a connection before. */
+/* Discards completions of an earlier connection. */
 static void drain(struct ibv_cq *queue)
 {
     struct ibv_wc completion;
@@ -379,8 +380,8 @@ static uint32_t immediate(enum verbs_kind kind, uint64_t taken)
     return htonl((uint32_t)kind << TAKEN_BITS | ((uint32_t)taken & TAKEN_MASK));
 }
 
-/* A copied message of VERBS_WRITE goes to the other end's ring, one of VERBS_READ into our own:
- * then the word says where. */
+/* With VERBS_WRITE a copied message goes to the other end's ring. With VERBS_READ it goes into our
+ * own, and the word says where. */
 static void place_copied(struct verbs_link *link, struct ibv_send_wr *request,
                          struct verbs_offer *offer)
 {

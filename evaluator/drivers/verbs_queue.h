@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verbs_queue.h - messages of one direction, in the order in which they were posted, of which there
- * are two kinds: *copied* ones go through buffers of the driver's, *direct* ones from memory to
- * memory. Those of a kind begin and end in order; one that ends before an earlier one of the other
- * kind is not told of before that.
+ * verbs_queue.h - the posted messages of one direction, in order. *Copied* ones use buffers of the
+ * driver, *direct* ones go from memory to memory. Those of one kind begin and end in order. One
+ * that ends before an earlier one of the other kind is reported after it.
  *
- *      first              begun, ended, copied            end        numbers, that count for ever
+ *      first              begun, ended, copied            end        numbers that only grow
  *        | not all done yet         | done up to there      |
  *
  * Pure.
@@ -17,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** As many as driver.h promises; a power of two. */
+/** As many as driver.h requires; a power of two. */
 #define VERBS_WINDOW 64
 
 struct verbs_region;
@@ -56,7 +55,7 @@ static inline bool verbs_queue_add(struct verbs_queue *queue, void *data, uint64
     return true;
 }
 
-/** The first one of the kind that the cursor has not passed; NULL: there is none. */
+/** The first of the kind at or after the cursor; or NULL. */
 static inline struct verbs_transfer *verbs_queue_at(struct verbs_queue *queue, uint64_t *cursor,
                                                     bool direct)
 {
@@ -79,7 +78,7 @@ static inline struct verbs_transfer *verbs_queue_to_begin(struct verbs_queue *qu
     return verbs_queue_at(queue, &queue->begun, true);
 }
 
-/** The next direct one to end; NULL: none has begun that has not ended. */
+/** The next direct one to end; NULL: none under way. */
 static inline struct verbs_transfer *verbs_queue_to_end(struct verbs_queue *queue)
 {
     struct verbs_transfer *transfer = verbs_queue_at(queue, &queue->ended, true);
@@ -96,7 +95,7 @@ static inline void verbs_queue_begin(struct verbs_queue *queue, struct verbs_reg
     queue->ring[queue->begun++ % VERBS_WINDOW].region = region;
 }
 
-/** The region that it had. */
+/** Returns its region. */
 static inline struct verbs_region *verbs_queue_end(struct verbs_queue *queue)
 {
     struct verbs_transfer *transfer = &queue->ring[queue->ended++ % VERBS_WINDOW];
@@ -104,7 +103,7 @@ static inline struct verbs_region *verbs_queue_end(struct verbs_queue *queue)
     return transfer->region;
 }
 
-/** Takes out those that are done, in order. How many. */
+/** Removes the leading ones that are done. Returns their number. */
 static inline uint64_t verbs_queue_settle(struct verbs_queue *queue)
 {
     const uint64_t before = queue->first;
@@ -114,7 +113,7 @@ static inline uint64_t verbs_queue_settle(struct verbs_queue *queue)
     return queue->first - before;
 }
 
-/** Takes out the last one whatever becomes of it. Its region, if it has begun; else NULL. */
+/** Removes the last one. Returns its region if it is under way, else NULL. */
 static inline struct verbs_region *verbs_queue_drop(struct verbs_queue *queue)
 {
     const uint64_t last = --queue->end;

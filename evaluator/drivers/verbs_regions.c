@@ -14,7 +14,7 @@ static bool is_idle(const struct verbs_region *region)
     return region->registered != NULL && region->uses == 0 && !region->stays;
 }
 
-/* A free place: if there is none, that of the one that was longest not used. */
+/* An unused place; if there is none, that of the least recently used region. */
 static struct verbs_region *new_place(struct verbs_regions *regions)
 {
     struct verbs_region *oldest = NULL;

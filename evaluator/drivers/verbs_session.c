@@ -11,7 +11,7 @@
 #define KIND_SHIFT 28
 #define TAKEN_MASK ((UINT32_C(1) << KIND_SHIFT) - 1)
 
-/* The queue of those messages that this end offers memory for, and of those that it moves. */
+/* The queue for whose messages this end offers memory, and the queue whose messages it moves. */
 static struct verbs_queue *offering(struct verbs_session *session)
 {
     return session->link.way == VERBS_READ ? &session->out : &session->in;
@@ -22,7 +22,7 @@ static struct verbs_queue *moving(struct verbs_session *session)
     return session->link.way == VERBS_READ ? &session->in : &session->out;
 }
 
-/* The oldest direct message of a queue has moved; or one that was left in an earlier run. */
+/* The oldest direct message of a queue has moved, or one abandoned in an earlier run. */
 static int end_direct(struct verbs_session *session, struct verbs_queue *queue, uint64_t bytes)
 {
     if (queue == &session->in && session->left_count > 0) {
@@ -58,7 +58,7 @@ static int take_offer(struct verbs_session *session, const struct ibv_wc *comple
     return 0;
 }
 
-/* With VERBS_SEND the slot is given back when the message has been copied out of it. */
+/* With VERBS_SEND the slot is posted again when the message has been copied out of it. */
 static int take_arrival(struct verbs_session *session, const struct ibv_wc *completion)
 {
     const bool reads = session->link.way == VERBS_READ;
@@ -84,7 +84,7 @@ static int take_word(struct verbs_session *session, const struct ibv_wc *complet
     bool gives_back = true;
     int result = 0;
     if ((completion->wc_flags & IBV_WC_WITH_IMM) == 0) {
-        return -EPROTO; /* then it says nothing: what is there is anything */
+        return -EPROTO; /* malformed word */
     }
     session->peer_taken += (word - (uint32_t)session->peer_taken) & TAKEN_MASK;
     if (session->peer_taken > session->link.copied_sent) {
@@ -116,7 +116,7 @@ static int take_word(struct verbs_session *session, const struct ibv_wc *complet
                                      : result;
 }
 
-/* The completions of what this end has sent, written or read. How many, or a failure. */
+/* Handles the completions of sends, writes and reads. Their number, or a failure. */
 static int collect_sent(struct verbs_session *session)
 {
     struct ibv_wc completions[BATCH];
@@ -138,7 +138,8 @@ static int collect_sent(struct verbs_session *session)
     return count;
 }
 
-/* Once a connection has failed all that is posted completes with that: why, what was sent says. */
+/* After a connection has failed, all posted operations complete with an error. The cause is that of
+ * a send. */
 static int find_cause(struct verbs_session *session, int result)
 {
     int count = 1;
@@ -206,7 +207,7 @@ static int offer(struct verbs_session *session)
     return result;
 }
 
-/* Drops offers of runs that are over. A receive that was posted for one is used up. */
+/* Drops offers of earlier runs. A receive posted for one is used up. */
 static int drop_void_offers(struct verbs_session *session)
 {
     int result = 0;
@@ -219,7 +220,7 @@ static int drop_void_offers(struct verbs_session *session)
     return result;
 }
 
-/* Moves messages from or to the memory that was offered. */
+/* Moves messages from or to offered memory. */
 static int move(struct verbs_session *session)
 {
     struct verbs_queue *queue = moving(session);
@@ -246,7 +247,7 @@ static int move(struct verbs_session *session)
     return result;
 }
 
-/* Sends messages that are copied, as far as there is credit. */
+/* Sends copied messages as far as there is credit. */
 static int send_copied(struct verbs_session *session)
 {
     struct verbs_transfer *transfer;
@@ -273,7 +274,7 @@ static int fetch_copied(struct verbs_session *session)
     return result;
 }
 
-/* Copies messages that have come to where they are wanted. */
+/* Copies messages that have arrived to their buffers. */
 static int receive_copied(struct verbs_session *session)
 {
     const bool in_slot = session->link.way == VERBS_SEND;
@@ -300,7 +301,7 @@ static int receive_copied(struct verbs_session *session)
     return 0;
 }
 
-/* What the other end has to be told of by itself. */
+/* Sends words that are due. */
 static int say_what_is_due(struct verbs_session *session)
 {
     int result = 0;
@@ -323,7 +324,7 @@ int verbs_session_tell(struct verbs_session *session)
                : 0;
 }
 
-/* A failure is for good: the first stays, whatever comes after it. */
+/* A failure is permanent; the first one is kept. */
 static int keep_failure(struct verbs_session *session, int result)
 {
     if (result < 0 && session->failure == 0) {
@@ -346,7 +347,7 @@ int verbs_session_pump(struct verbs_session *session)
     return keep_failure(session, result != 0 ? result : say_what_is_due(session));
 }
 
-/* Are the completions of what was sent of interest? Else there is time, until many are due. */
+/* Whether completions of sends matter now. Otherwise they are handled when many are due. */
 static bool looks_at_sent(const struct verbs_session *session)
 {
     const bool fetches =
@@ -355,8 +356,8 @@ static bool looks_at_sent(const struct verbs_session *session)
            session->link.words_under_way >= VERBS_SLOTS / 2;
 }
 
-/* The connection has failed, which the last look at what was received may not have said itself:
- * messages that had come before are handed out all the same. */
+/* The connection has failed, possibly after the last poll for receives. Messages that arrived
+ * before are still delivered. */
 static void take_the_rest(struct verbs_session *session)
 {
     int count;
@@ -366,8 +367,9 @@ static void take_the_rest(struct verbs_session *session)
     (void)receive_copied(session);
 }
 
-/* Takes what has completed, and goes on from there. Whether anything has, or a failure: messages
- * that had come before it are handed out all the same, also when both are seen at once. */
+/* Handles completions, and then does what has become possible. Returns whether there were any, or a
+ * failure. Messages that arrived before a failure are still delivered, even if both are seen at
+ * once. */
 int verbs_session_advance(struct verbs_session *session)
 {
     if (session->failure != 0) {
@@ -387,7 +389,8 @@ int verbs_session_advance(struct verbs_session *session)
     return result < 0 ? result : count;
 }
 
-/* Sleeps until something completes. What has completed before it was asked for wakes nobody. */
+/* Sleeps until something completes. The event must be requested before the last poll, because
+ * earlier completions cause none. */
 static int sleep_turn(struct verbs_session *session)
 {
     int result = verbs_link_arm(&session->link, looks_at_sent(session));
@@ -402,7 +405,7 @@ static int sleep_turn(struct verbs_session *session)
     return session->host->stopped(session->host->context) ? -ECANCELED : 0;
 }
 
-/* One turn of a wait: 0, or why it is over. */
+/* One turn of a wait: 0, or why the wait ends. */
 int verbs_session_turn(struct verbs_session *session, struct spin *spin)
 {
     const int count = verbs_session_advance(session);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * xdp.c - raw Ethernet frames over AF_XDP, with nothing on top. Socket and program are those of the
- * transport's lane (lane/xdp/); what is sent goes through the socket, too.
+ * xdp.c - raw Ethernet frames only, over AF_XDP. Socket and program are those of the transport's
+ * lane (lane/xdp/); frames are also sent through the socket.
  *
- *   xdp           in copy mode, looks at the receive ring without pause
- *   xdp-poll      in copy mode, sleeps in poll() until something is there
- *   xdp-zerocopy  in zero-copy mode, looks as xdp does
+ *   xdp           in copy mode, polls the receive ring
+ *   xdp-poll      in copy mode, sleeps in poll()
+ *   xdp-zerocopy  in zero-copy mode, polls like xdp
  *
- * A queue of an interface has one such socket: so a session has it from prepare() until flush(),
- * and sessions that take turns, as those of a comparison do, do not get into one another's way.
+ * A queue of an interface has only one such socket. So a session has it from prepare() to flush(),
+ * and sessions that take turns, as in a comparison, do not conflict.
  *
- * In copy mode frames are looked at in the kernel's generic hook. While the ends look for each
- * other, a packet socket (the tap) sees whether it passes over them; a virtual interface's own hook
- * is used then.
+ * In copy mode the program is in the kernel's generic hook. While the ends exchange greetings, a
+ * packet socket (the tap) shows whether frames bypass the program. If so, a virtual interface's own
+ * hook is used.
  */
-#include "frames.h" /* before the kernel's headers, with which musl's would clash */
+#include "frames.h" /* before kernel headers, which conflict with musl's */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -42,13 +42,13 @@
 
 #define ETHERTYPE 0x88B7
 
-/* Longest frame: a virtual interface's own hook takes little more. */
+/* Longest frame; a virtual interface's own hook allows little more. */
 #define FRAME_BYTES_MAX 3500
 
 _Static_assert(offsetof(struct frame_header, port_le) == XDP_ENDPOINT_AT,
                "the program looks for the port there");
 
-/* A queue that was given back is free a moment later. */
+/* A queue becomes free shortly after its socket is closed. */
 #define BUSY_MS 5
 #define BUSY_TRIES 200
 
@@ -58,17 +58,17 @@ _Static_assert(offsetof(struct frame_header, port_le) == XDP_ENDPOINT_AT,
 struct session {
     struct frames frames; /* first */
     bool sleeps;
-    bool of_driver; /* the program is in the interface's own hook, else in the generic one */
+    bool of_driver; /* in the interface's own hook, else in the generic one */
     enum xdp_use use;
     int interface_index;
     uint32_t mtu;
-    char card[32]; /* the kernel's driver of the interface; "" if it does not say */
-    int tap; /* while the ends look for each other, a packet socket for what passes the hook */
+    char card[32]; /* name of the interface's kernel driver; "": unknown */
+    int tap;       /* while greeting, a packet socket for frames that bypass the program */
     bool attached;
     struct xdp_socket socket;
     struct xdp_program program;
-    struct lane_incoming taken;     /* the frame that is held, if one is */
-    uint32_t free[XDP_SENT_FRAMES]; /* chunks for frames to send that are not under way */
+    struct lane_incoming taken;     /* the frame that next_frame() returned, if any */
+    uint32_t free[XDP_SENT_FRAMES]; /* unused chunks for sending */
     uint32_t free_count;
 };
 
@@ -81,7 +81,7 @@ static void read_card(struct session *session, int fd, struct ifreq request)
     }
 }
 
-/* What has to be known of the interface: index, MAC, MTU, kind. */
+/* Reads index, MAC, MTU and kernel driver of the interface. */
 static int read_interface(struct session *session, const char *name, char *error,
                           size_t error_bytes)
 {
@@ -157,8 +157,8 @@ static int permitted(char *reason, size_t reason_bytes)
     return 0;
 }
 
-/* It is asked by binding a socket. A queue that is taken says nothing of its card: one of a session
- * that has just ended is free a moment later; of another one it shows when it is our turn. */
+/* Tests zero copy by binding a socket. A busy queue says nothing about the card, so it counts as
+ * success: a session that has just ended frees it soon, and otherwise attach() reports it. */
 static int has_zero_copy(const struct session *session, const char *name, char *error,
                          size_t error_bytes)
 {
@@ -186,7 +186,7 @@ static int has_zero_copy(const struct session *session, const char *name, char *
     return fail(error, error_bytes, "no zero copy for AF_XDP");
 }
 
-/* What each end needs; `session` then knows its interface. */
+/* Checks what each end needs, and reads its interface into `session`. */
 static int look_around(struct session *session, const struct driver_options *options, char *error,
                        size_t error_bytes)
 {
@@ -302,7 +302,7 @@ static int try_to_attach(struct session *session)
     return result == -EBUSY || result == -EEXIST ? -EUSERS : result;
 }
 
-/* Takes the queue; of a session that has just given it back, a moment later. */
+/* Gets the queue, waiting a short time for a session that has just ended. */
 static int attach(struct session *session, char *error, size_t error_bytes)
 {
     int result = session->attached ? 0 : try_to_attach(session);
@@ -333,7 +333,7 @@ static int attach(struct session *session, char *error, size_t error_bytes)
 
 /* ---- frames out ----------------------------------------------------------------------------- */
 
-/* Takes back what was sent. */
+/* Takes back the chunks of sent frames. */
 static void reclaim(struct session *session)
 {
     struct xdp_ring *sent = &session->socket.completion;
@@ -346,7 +346,7 @@ static void reclaim(struct session *session)
     __atomic_store_n(sent->consumer, sent->next, __ATOMIC_RELEASE);
 }
 
-/* Has the kernel send some of what was posted. 1: all of it is sent; 0: not yet. */
+/* Makes the kernel send some posted frames. 1: all are sent; 0: not yet. */
 static int push_some(struct session *session)
 {
     const struct xdp_ring *posted = &session->socket.transmit;
@@ -359,7 +359,7 @@ static int push_some(struct session *session)
     return __atomic_load_n(posted->consumer, __ATOMIC_ACQUIRE) == posted->next ? 1 : 0;
 }
 
-/* Waits until the kernel has taken all that was posted. */
+/* Waits until the kernel has taken all posted frames. */
 static int push(struct session *session)
 {
     struct spin spin = spin_start(session->frames.host, SPIN_FOREVER);
@@ -372,7 +372,7 @@ static int push(struct session *session)
     }
 }
 
-/* Waits for memory for a frame. */
+/* Waits for a free chunk. */
 static int make_room(struct session *session)
 {
     const struct driver_host *host = session->frames.host;
@@ -455,7 +455,7 @@ FRAMES_INLINE void free_frame(struct frames *frames)
     xdp_socket_release(&((struct session *)frames)->socket);
 }
 
-/* One turn of a wait for a frame: sleeps, or spins. */
+/* One turn of a wait for a frame: sleeps, or polls. */
 FRAMES_INLINE int wait_turn(struct frames *frames, struct spin *spin)
 {
     const struct session *session = (const struct session *)frames;
@@ -471,17 +471,18 @@ FRAMES_INLINE int wait_turn(struct frames *frames, struct spin *spin)
     if (ready > 0) {
         return (poller.revents & POLLIN) != 0 ? 0 : -ENETDOWN;
     }
-    spin->turns_left = 1; /* the clock is looked at after each sleep */
+    spin->turns_left = 1; /* read the clock after each sleep */
     return spin_turn(spin);
 }
 
-/* A packet socket for what the hook lets pass; or a negative errno. */
+/* A packet socket for frames that bypass the program; or a negative errno. */
 static int open_tap(const struct session *session)
 {
     const struct sockaddr_ll here = {.sll_family = AF_PACKET,
                                      .sll_protocol = htons(ETHERTYPE),
                                      .sll_ifindex = session->interface_index};
-    /* Of no protocol until it is bound: else frames of other interfaces would be in it already. */
+    /* Without a protocol until it is bound: otherwise it would already have frames of other
+     * interfaces. */
     int tap = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (tap < 0 || bind(tap, (const struct sockaddr *)&here, sizeof here) != 0) {
         int result = -errno;
@@ -493,7 +494,7 @@ static int open_tap(const struct session *session)
     return tap;
 }
 
-/* Has the hook let a frame pass that is for this session? */
+/* Did a frame for this session bypass the program? */
 static bool passes_over(const struct session *session)
 {
     struct frame_header header;
@@ -505,7 +506,7 @@ static bool passes_over(const struct session *session)
     return false;
 }
 
-/* Looks at frames in the other hook from now on. */
+/* Moves the program to the interface's own hook. */
 static int change_hook(struct session *session, char *error, size_t error_bytes)
 {
     if (strcmp(session->card, "veth") != 0) {
@@ -533,7 +534,7 @@ static const struct frames_carrier CARRIER = {.next = next_frame,
                                               .send = send_frame,
                                               .check = check_hook};
 
-/* The queue is only lent for that. */
+/* Has the queue only during the greetings. */
 static int xdp_connect(void *opened, const char *peer, char *error, size_t error_bytes)
 {
     struct session *session = opened;

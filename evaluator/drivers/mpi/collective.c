@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * collective.c - the collective operations of an MPI, as programs call them: they return when they
- * are done, and nothing is asked meanwhile. A rank that fails there is ended with its job.
+ * collective.c - MPI's collective operations, as programs call them. They return when they are
+ * done, and the host is not asked meanwhile. If a rank fails there, its job is ended.
  */
 #include <errno.h>
 
@@ -19,7 +19,7 @@ int rank_collective(void *session, enum driver_collective what, enum driver_role
     case DRIVER_BARRIER:
         return rank_status(rank, MPI_Barrier(rank->world));
     case DRIVER_BROADCAST: {
-        /* What the root gives is only read. */
+        /* MPI only reads the root's data. */
         void *buffer = from == own ? (void *)(uintptr_t)data : result;
         return rank_status(rank, MPI_Bcast(buffer, bytes, MPI_BYTE, from, rank->world));
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* drivers.h - the drivers over MPI, one of each file beside table.c. */
+/* drivers.h - the drivers over MPI, one line for each file beside table.c. */
 #ifndef BEOWIRE_DRIVERS_MPI_DRIVERS_H
 #define BEOWIRE_DRIVERS_MPI_DRIVERS_H
 

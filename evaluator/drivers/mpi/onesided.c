@@ -2,17 +2,17 @@
 /*
  * onesided.c - messages by one-sided operations between two ranks of an MPI.
  *
- * A buffer that others write into, or read, has to be given, and taken back: whoever uses such
- * operations has to say so, and that is part of the time.
+ * Memory that the peer writes or reads must be offered, and its use reported. Programs have to do
+ * that, too, so it is part of the time.
  *
  *      put   receiver: here is room      get   sender: here is a message
  *            sender:   puts, says so           receiver: gets, says so
  *
- * Without a fence all is in one epoch of MPI_Win_lock_all: what moves is complete when
- * MPI_Win_flush returns. With fences, MPI_Win_fence is what says that it is there; a word goes
- * before, since nobody could end a wait inside that function.
+ * Without a fence, all happens in one epoch of MPI_Win_lock_all, and MPI_Win_flush completes an
+ * operation. With fences, MPI_Win_fence completes it. A word is sent before, because a wait inside
+ * that function cannot be interrupted.
  *
- * Nothing is copied here, unless room was given for a message that is then received elsewhere.
+ * Nothing is copied here, unless the message is received into another buffer than was offered.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,10 +22,10 @@
 #include "drivers.h"
 #include "rank.h"
 
-/* Room that is given, and messages that are shown, in advance. */
+/* The most rooms and messages offered in advance. */
 #define WINDOW 64
 
-/* A place is a displacement, and this where it is in the buffer that messages leave from. */
+/* A place is a displacement; this flag says that it is in the buffer for sending. */
 #define PLACE_OUTGOING (UINT64_C(1) << 62)
 
 enum { INCOMING, OUTGOING, BUFFERS };
@@ -36,9 +36,9 @@ struct session {
     uint8_t *memory[BUFFERS];
     uint64_t bytes;
     MPI_Win windows[BUFFERS]; /* MPI_WIN_NULL: there is none */
-    struct rank_word message; /* what the peer says of a message */
-    struct rank_word answer;  /* that it has room, or has read */
-    uint64_t room[WINDOW];    /* displacements that were given */
+    struct rank_word message; /* the peer's word about a message */
+    struct rank_word answer;  /* the peer's word that it has room, or has read */
+    uint64_t room[WINDOW];    /* displacements offered */
     uint64_t given;
     uint64_t used;
 };
@@ -75,7 +75,7 @@ static int open_window(struct session *session, int which)
                            : MPI_Win_lock_all(MPI_MODE_NOCHECK, session->windows[which]);
 }
 
-/* Puts go into what the peer receives into; what is got may lie in either buffer. */
+/* Puts write into the peer's receive buffer; gets may read either buffer. */
 static int connect_windows(void *opened, const char *peer_address, int windows, char *error,
                            size_t error_bytes)
 {
@@ -98,7 +98,7 @@ static int connect_windows(void *opened, const char *peer_address, int windows, 
                        why);
         return rank_status(&session->rank, code);
     }
-    /* The other rank may need us to make progress until it has its window. */
+    /* The other rank may need our progress until its window exists. */
     return rank_meet(&session->rank);
 }
 
@@ -131,7 +131,7 @@ static int fence(struct session *session, int which)
     return rank_status(&session->rank, MPI_Win_fence(0, session->windows[which]));
 }
 
-/* Where in a buffer it is; -EINVAL: it is not. */
+/* The offset in a buffer; -EINVAL: not in it. */
 static int displacement(const struct session *session, int which, const void *data, uint64_t size,
                         uint64_t *found)
 {
@@ -162,7 +162,7 @@ static int put_send(void *opened, const void *data, uint64_t size)
     return status == 0 && session->fences ? fence(session, INCOMING) : status;
 }
 
-/* Room for `wanted` messages, of which some may have been given before. */
+/* Offers room for `wanted` messages, minus what was offered before. */
 static int give_room(struct session *session, const void *data, uint64_t size, uint64_t wanted)
 {
     uint64_t at;
@@ -192,7 +192,7 @@ static int put_stream_receive(void *opened, void *data, uint64_t size, uint64_t 
     if (status == 0) {
         const void *there = session->memory[INCOMING] + session->room[session->used++ % WINDOW];
         if (there != data) {
-            memmove(data, there, size); /* the room was given before a wait that was ended */
+            memmove(data, there, size); /* offered before an interrupted wait */
         }
     }
     return status;
@@ -203,7 +203,7 @@ static int put_receive(void *opened, void *data, uint64_t size)
     return put_stream_receive(opened, data, size, 0);
 }
 
-/* Shows a message to the peer. */
+/* Announces a message to the peer. */
 static int show(struct session *session, const void *data, uint64_t size, int *which)
 {
     uint64_t place;
@@ -229,8 +229,8 @@ static int get_stream_send(void *opened, const void *data, uint64_t size, uint64
     int status = show(session, data, size, &which);
 
     if (session->fences) {
-        status = status == 0 ? fence(session, which) : status; /* it may read */
-        return status == 0 ? fence(session, which) : status;   /* it has read */
+        status = status == 0 ? fence(session, which) : status; /* the peer may read */
+        return status == 0 ? fence(session, which) : status;   /* the peer has read */
     }
     session->given += status == 0 ? 1 : 0;
     while (status == 0 && session->given - session->used > (more == 0 ? 0 : WINDOW - 1)) {

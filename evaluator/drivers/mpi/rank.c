@@ -11,15 +11,15 @@
 #include "../library.h"
 #include "../spin.h"
 
-/* How long the farewell, and before it the end of a receive, may take, of the second that close()
+/* Limits of the farewell, and of cancelling a receive before it, within the second that close()
  * has. */
 #define FAREWELL_NS INT64_C(700000000)
 #define TAKE_BACK_NS INT64_C(200000000)
 
-/* Polls for what MPI has queued. */
+/* Polls for queued operations of MPI. */
 #define PROGRESS_POLLS 16
 
-/* Looks at MPI after a wait that was given up, a millisecond apart. */
+/* Polls of MPI after an interrupted wait, a millisecond apart. */
 #define IDLE_LOOKS 2000
 
 int rank_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
@@ -39,8 +39,8 @@ int rank_status(struct rank *rank, int code)
     return -EIO;
 }
 
-/* This file is loaded so that its symbols are its own, and with it MPI's; but MPI loads parts of
- * its own, which look for them among everybody's. */
+/* This file is loaded with local symbols, and so is MPI. But MPI loads plug-ins, which need its
+ * symbols to be global. */
 static void publish_library(void)
 {
     Dl_info library;
@@ -179,7 +179,7 @@ int rank_hear(struct rank *rank, int tag, struct rank_word *word)
     return status == 0 ? rank_wait(rank, &word->request) : status;
 }
 
-/* Both at once: a byte to the peer, and one from it. */
+/* Sends a byte to the peer, and receives one, at the same time. */
 static int exchange(struct rank *rank, int tag, MPI_Request requests[2], char bytes[2])
 {
     int status = rank_status(
@@ -192,7 +192,7 @@ static int exchange(struct rank *rank, int tag, MPI_Request requests[2], char by
 
 int rank_meet(struct rank *rank)
 {
-    /* Static: should it fail, MPI may still write there. */
+    /* Static, because after a failure MPI may still write there. */
     static MPI_Request requests[2];
     static char bytes[2];
     int status = exchange(rank, RANK_TAG_GREETING, requests, bytes);
@@ -230,7 +230,7 @@ static int64_t now_ns(void)
     return (int64_t)time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* Until all of them have ended, for a bounded time. */
+/* Waits until all have completed, for a limited time. */
 static bool end_within(int count, MPI_Request requests[], int64_t longest_ns)
 {
     const int64_t until_ns = now_ns() + longest_ns;
@@ -274,8 +274,8 @@ bool rank_farewell(struct rank *rank)
     static MPI_Request requests[2];
     static char bytes[2];
 
-    /* MPI_Finalize waits for the other rank, which may have failed, or have gone: so it has to say
-     * first that it is there. */
+    /* MPI_Finalize waits for the other rank, which may have failed or ended. So it must first
+     * answer. */
     return !rank->broken && exchange(rank, RANK_TAG_FAREWELL, requests, bytes) == 0 &&
            end_within(2, requests, FAREWELL_NS);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * twosided.c - messages between two ranks of an MPI, as programs send them: MPI_Send, and
- * MPI_Isend and MPI_Irecv in a stream. It waits by testing, as MPI's own waits do.
+ * twosided.c - messages between two ranks of an MPI, as programs send them: MPI_Send, and MPI_Isend
+ * and MPI_Irecv in a stream. It polls with MPI_Test, as MPI's own waits do.
  *
- * Up to 64 sends and 64 receives are under way, in a stream and of what is posted, as
- * drivers/beowire.c has.
+ * At most 64 sends and 64 receives are under way in a stream, and of posted messages, as in
+ * drivers/beowire.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 
 #define WINDOW 64
 
-/* What every MPI sends without waiting for its receiver, so that MPI_Send returns. */
+/* Every MPI sends this much without waiting for the receiver, so that MPI_Send returns. */
 #define SHORT_BYTES 4096
 
-/* Requests in the order in which they were made, which is that in which they are waited for. */
+/* Requests in the order in which they were made and are waited for. */
 struct ring {
     MPI_Request requests[WINDOW];
     uint64_t begun;
@@ -27,7 +27,7 @@ struct ring {
 
 struct session {
     struct rank rank;
-    MPI_Request waiting; /* a receive that was left when the host asked to stop */
+    MPI_Request waiting; /* a receive left posted when the host asked to stop */
     struct ring sends;
     struct ring receives;
 };
@@ -76,7 +76,7 @@ static int twosided_send(void *opened, const void *data, uint64_t size)
     int status = begin_send(session, data, size, &request);
     if (status == 0) {
         status = rank_wait(&session->rank, &request);
-        session->rank.broken |= status != 0; /* MPI keeps the buffer */
+        session->rank.broken |= status != 0; /* MPI still uses the buffer */
     }
     return status;
 }
@@ -92,13 +92,13 @@ static int twosided_receive(void *opened, void *data, uint64_t size)
     return status == 0 ? rank_wait(&session->rank, &session->waiting) : status;
 }
 
-/* The end of the oldest. */
+/* Waits for the oldest request. */
 static int await_oldest(struct session *session, struct ring *ring)
 {
     int status = rank_wait(&session->rank, &ring->requests[ring->ended % WINDOW]);
 
     if (status != 0) {
-        session->rank.broken = true; /* a stream that was left is not taken up again */
+        session->rank.broken = true; /* an interrupted stream is not continued */
         return status;
     }
     ring->ended++;
@@ -161,7 +161,7 @@ static int twosided_post_receive(void *opened, void *data, uint64_t size)
     return status;
 }
 
-/* Counts what has ended, the oldest first. MPI makes progress for all of them at each look. */
+/* Counts completed requests, the oldest first. Each test makes progress for all of them. */
 static int count_ended(struct session *session, struct ring *ring, uint64_t *ended)
 {
     while (ring->begun > ring->ended) {
@@ -192,7 +192,7 @@ static int twosided_progress(void *opened, bool wait, struct driver_ended *ended
         }
         status = spin_turn(&spin);
         if (status != 0) {
-            session->rank.broken = true; /* what is posted is not taken back */
+            session->rank.broken = true; /* posted messages are not cancelled */
             return status;
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * get.c - messages by OpenSHMEM's gets: the sender says where the message is, the receiver gets it,
- * and says that it has it. Nothing is copied here.
+ * get.c - messages by OpenSHMEM's gets: the sender announces the place of the message, the receiver
+ * gets it, and reports that it has it. Nothing is copied here.
  */
 #include <shmem.h>
 #include <stdatomic.h>
@@ -11,9 +11,9 @@
 
 struct session {
     struct pe pe;
-    uint64_t shown;    /* messages whose place the peer knows */
-    uint64_t taken;    /* those of them that it has */
-    uint64_t received; /* messages of the peer that we have */
+    uint64_t shown;    /* messages announced to the peer */
+    uint64_t taken;    /* messages that the peer has taken */
+    uint64_t received; /* messages received from the peer */
 };
 
 static int get_open(const struct driver_options *options, void **opened, char *error,
@@ -33,8 +33,8 @@ static int get_stream_send(void *opened, const void *data, uint64_t size, uint64
     if (status != 0) {
         return status;
     }
-    /* On one host the peer may read the message in our memory by itself: before the word, it is
-     * there. */
+    /* On one host the peer may read our memory directly: the message must be visible before the
+     * word. */
     atomic_thread_fence(memory_order_release);
     pe_say_place(pe, session->shown++, place);
     while (status == 0 && session->shown - session->taken > allowed) {

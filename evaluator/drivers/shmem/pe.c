@@ -14,27 +14,27 @@
 #include "../library.h"
 #include "../spin.h"
 
-/* How long the farewell may take, of the second that close() has. */
+/* Limit of the farewell, within the second that close() has. */
 #define FAREWELL_NS UINT64_C(700000000)
 
-/* Polls for what the library has queued. */
+/* Polls for queued operations of the library. */
 #define PROGRESS_POLLS 16
 
-/* Looks at the library, a millisecond apart: after a run, in which the peer may be a little behind,
- * and after a wait that was given up. */
+/* Polls of the library, a millisecond apart: after a run, because the peer may be slightly behind,
+ * and after an interrupted wait. */
 #define IDLE_LOOKS_RUN 100
 #define IDLE_LOOKS_STOPPED 2000
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* What the library has besides in the memory that it makes. */
+/* The library's own share of the symmetric memory. */
 #define HEAP_EXTRA_BYTES (UINT64_C(4) << 20)
 
 #define PLACE_OUTGOING (UINT64_C(1) << 31)
 #define PLACE_BITS 32
 
-/* What Open MPI's shmem_wait_until() calls between two looks at its word; its shmem_test() only
- * looks. So a wait here is what shmem_wait_until() is, but that it can be ended. */
+/* Open MPI's shmem_wait_until() calls this between two checks of its word, but shmem_test() does
+ * not. With it a wait here acts like shmem_wait_until(), but can be interrupted. */
 static void (*make_progress)(void);
 
 static bool finalized;
@@ -47,8 +47,8 @@ int pe_probe(const struct driver_options *options, char *reason, size_t reason_b
     return 0;
 }
 
-/* This file is loaded so that its symbols are its own, and with it the library's; but the library
- * loads parts of its own, which look for them among everybody's. */
+/* This file is loaded with local symbols, and so is the library. But the library loads plug-ins,
+ * which need its symbols to be global. */
 static int publish_library(void)
 {
     Dl_info found;
@@ -65,16 +65,15 @@ static int publish_library(void)
     return address == NULL ? -ELIBBAD : 0;
 }
 
-/* Of Open MPI 4, shmem_finalize() unloads this library, of which a function is still among those to
- * be called when memory is given back, and so the process ends by SIGSEGV (in Open MPI 4.1.4 of
- * Debian 12; github.com/open-mpi/ompi/pull/10758 has the like of it). Here it stays loaded. */
+/* In Open MPI 4, shmem_finalize() unloads this library while one of its functions is still
+ * registered as a hook for freed memory, and the process ends by SIGSEGV (Open MPI 4.1.4 of Debian
+ * 12; similar: github.com/open-mpi/ompi/pull/10758). So it must stay loaded. */
 static void keep_what_is_called_later(void)
 {
     (void)dlopen("libmca_common_ucx.so.40", RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* The library would call shmem_finalize() when the process ends, and that would wait for a peer
- * that may have gone. */
+/* At exit the library would call shmem_finalize(), which would wait for a peer that may be gone. */
 static void leave_without_it(int status, void *unused)
 {
     (void)unused;
@@ -88,13 +87,13 @@ static uint64_t pages(uint64_t bytes)
     return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-/* The library may round each of our three pieces up to a power of two. */
+/* The library may round each of the three allocations up to a power of two. */
 static void make_heap_large_enough(uint64_t buffer_bytes)
 {
     char text[24];
 
     (void)snprintf(text, sizeof text, "%" PRIu64, 4 * pages(buffer_bytes) + HEAP_EXTRA_BYTES);
-    (void)unsetenv("SHMEM_SYMMETRIC_HEAP_SIZE"); /* an older name, which may not contradict them */
+    (void)unsetenv("SHMEM_SYMMETRIC_HEAP_SIZE"); /* an older name, which must not contradict them */
     (void)setenv("SMA_SYMMETRIC_SIZE", text, 1); /* Open MPI 4's name for it */
     (void)setenv("SHMEM_SYMMETRIC_SIZE", text, 1);
 }
@@ -133,7 +132,7 @@ static int initialise(const struct driver_options *options, uint64_t bytes, char
     return 0;
 }
 
-/* Each allocation is made by both, in the same order. */
+/* Both PEs make the same allocations in the same order. */
 static int allocate(struct pe *pe)
 {
     pe->words = shmem_align(PAGE_BYTES, sizeof *pe->words);
@@ -191,7 +190,7 @@ int pe_address(void *session, char *text, size_t text_bytes)
     int length = 0;
 
     (void)session;
-    (void)MPI_Get_library_version(version, &length); /* shmem_info_get_name() knows no version */
+    (void)MPI_Get_library_version(version, &length); /* shmem_info_get_name() has no version */
     return library_address(version, text, text_bytes);
 }
 
@@ -200,7 +199,7 @@ static bool has_come(const uint64_t *word, uint64_t least)
     return (int64_t)(__atomic_load_n(word, __ATOMIC_ACQUIRE) - least) >= 0;
 }
 
-/* shmem_uint64_wait_until(word, SHMEM_CMP_GE, least) that can end before. */
+/* shmem_uint64_wait_until(word, SHMEM_CMP_GE, least) that can be interrupted. */
 static int await_word(const struct driver_host *host, uint64_t limit_ns, const uint64_t *word,
                       uint64_t least)
 {
@@ -324,8 +323,8 @@ static bool never(void *context)
     return false;
 }
 
-/* shmem_finalize() waits for the other PE, which may have failed, or have gone: so it has to say
- * first that it is there. */
+/* shmem_finalize() waits for the other PE, which may have failed or ended. So it must first
+ * answer. */
 static bool take_leave(struct pe *pe)
 {
     static const struct driver_host PATIENT = {.stopped = never};

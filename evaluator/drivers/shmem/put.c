@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put.c - messages by OpenSHMEM's puts: the receiver says where there is room, the sender puts the
- * message there, and behind it, after shmem_fence(), the word on which the receiver waits.
+ * put.c - messages by OpenSHMEM's puts: the receiver announces room, the sender puts the message
+ * there, and after shmem_fence() the word for which the receiver waits.
  *
- * Nothing is copied here, unless room was given for a message that is then received elsewhere.
+ * Nothing is copied here, unless the message is received into another buffer than was announced.
  */
 #include <shmem.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 struct session {
     struct pe pe;
     uint64_t sent;
-    uint64_t given;           /* room, for so many messages */
-    uint64_t received;        /* so many have come */
-    uint64_t room[PE_WINDOW]; /* places of what was given */
+    uint64_t given;           /* room for this many messages */
+    uint64_t received;        /* messages received */
+    uint64_t room[PE_WINDOW]; /* places announced */
 };
 
 static int put_open(const struct driver_options *options, void **opened, char *error,
@@ -40,7 +40,7 @@ static int put_send(void *opened, const void *data, uint64_t size)
     return status;
 }
 
-/* Room for `wanted` messages, of which some may have been given before. */
+/* Announces room for `wanted` messages, minus what was announced before. */
 static int give_room(struct session *session, const void *data, uint64_t size, uint64_t wanted)
 {
     uint64_t place;
@@ -64,7 +64,7 @@ static int put_stream_receive(void *opened, void *data, uint64_t size, uint64_t 
     if (status == 0) {
         const void *there = pe_at(&session->pe, session->room[session->received++ % PE_WINDOW]);
         if (there != data) {
-            memmove(data, there, size); /* the room was given before a wait that was ended */
+            memmove(data, there, size); /* announced before an interrupted wait */
         }
     }
     return status;

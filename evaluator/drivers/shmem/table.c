@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table.c - the drivers over OpenSHMEM, in one shared object that the library's own wrapper
- * compiles where it is wanted (evaluator/beowire/mpi/drivers.py); so the build does not know of
- * them.
+ * table.c - the drivers over OpenSHMEM, in one shared object. The library's compiler wrapper builds
+ * it when it is needed (evaluator/beowire/mpi/drivers.py), so it is not part of the build.
  */
 #include "drivers.h"
 
