@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** A node looks around at least this often: how long a poll takes. */
+/** A node polls at least this often, which is the duration of a poll. */
 #define STEP_NS 100u
 
-/** An application computes for less than 2 to this, in ns, at a time. */
+/** An application computes for less than 2 to this power, in ns. */
 #define COMPUTING_BITS 24
 
-/** Checking costs more than a step does. */
+/** Checking costs more than a step. */
 #define STEPS_PER_CHECK 8
 
 static void (*report_failure)(const char *what);
@@ -166,7 +166,7 @@ void cluster_start(struct cluster *cluster, uint32_t node)
         if (sim_lane_open(cluster->wire, node, rail, &started->lanes.lanes[rail]) != 0) {
             cluster_fail(cluster, "node %u does not start", node);
         }
-        /* As Ethernet frames and UDP: one is quick, the other takes bursts. */
+        /* Like Ethernet frames and UDP: one has the lower latency, the other takes bursts. */
         started->lanes.lanes[rail]->takes_trains = rail % 2 == 1 && rail < cluster->whole_rails;
         started->lanes.count++;
     }
@@ -232,7 +232,7 @@ static bool has_arrived(const struct node *node)
     return false;
 }
 
-/** Takes what has arrived, as polling does, or as the keeper does in place of whoever computes. */
+/** Receives what has arrived, as polling does, or the keeper while the application computes. */
 static void look(struct cluster *cluster, struct node *node)
 {
     struct node_clock clock = {.cluster = cluster, .node = (uint32_t)(node - cluster->nodes)};
@@ -248,14 +248,14 @@ static void look(struct cluster *cluster, struct node *node)
     }
 }
 
-/** While the application computes only the keeper comes, if something was left to it. @return as
- *  progress() */
+/** While the application computes, only the keeper makes progress, if it has to. @return as
+ *  progress(). */
 static uint64_t compute(struct cluster *cluster, struct node *node)
 {
     if (cluster_now(cluster) >= node->keeper_at_ns) {
         look(cluster, node);
         node->kept++;
-        if (core_has_held(&node->core)) { /* something came, which is no vain look */
+        if (core_has_held(&node->core)) { /* something arrived, so the poll counts */
             core_look_held(&node->core, true,
                            cluster_node_now(cluster, (uint32_t)(node - cluster->nodes)));
         }
@@ -265,7 +265,7 @@ static uint64_t compute(struct cluster *cluster, struct node *node)
                                                         : node->computes_until_ns;
 }
 
-/** Lets a node do what there is to do. @return when it wants to be called next. */
+/** Lets a node do what is due. @return when it must be called next. */
 static uint64_t progress(struct cluster *cluster, uint32_t index)
 {
     struct node *node = &cluster->nodes[index];
@@ -284,7 +284,7 @@ static uint64_t progress(struct cluster *cluster, uint32_t index)
         look(cluster, node);
     }
     if (core_has_held(&node->core)) {
-        return cluster_now(cluster) + HOLD_GAP_NS + 1; /* the next look is late enough */
+        return cluster_now(cluster) + HOLD_GAP_NS + 1; /* the next poll is early enough */
     }
     if (node->core.deadline_ns == UINT64_MAX) {
         return UINT64_MAX;
@@ -320,7 +320,6 @@ bool cluster_step(struct cluster *cluster, uint64_t until_ns)
 void cluster_run(struct cluster *cluster, uint64_t until_ns)
 {
     while (cluster_step(cluster, until_ns)) {
-        /* on */
     }
 }
 
@@ -352,7 +351,7 @@ void cluster_service(struct cluster *cluster, uint32_t at, struct core_peer *to)
     core_bulk(core, cluster_node_now(cluster, at));
 }
 
-/** The application has posted something; now and then it computes next, for a while. */
+/** The application has posted something; sometimes it then computes for a while. */
 static void posted(struct cluster *cluster, uint32_t at)
 {
     struct node *node = &cluster->nodes[at];
@@ -415,7 +414,7 @@ int cluster_inject(struct cluster *cluster, uint32_t from, struct core_peer *to,
             .how = CORE_INJECT, .tag = tag, .immediate = immediate, .data = data, .bytes = bytes});
 }
 
-/** A receive has been posted: `touched` may have something to send. */
+/** A receive was posted: `touched` may have something to send. */
 static void service(struct cluster *cluster, uint32_t at, const struct message_peer *touched)
 {
     if (touched != NULL) {

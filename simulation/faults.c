@@ -6,13 +6,13 @@
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND (1000 * MILLISECOND)
 
-/** Outages without excuse last so long in sum: less than a third of the peer timeout. */
+/** Sum of outages without excuse: less than a third of the peer timeout. */
 #define OUTAGE_MAX_NS (1500 * MILLISECOND)
 
-/** A flood goes on after so long. */
+/** Time between two bursts of a flood. */
 #define FLOOD_PAUSE_NS 20000u
 
-/** Frames of a million, to and from a mangled node, that arrive with a byte changed. */
+/** Frames per million to and from a mangled node that arrive with a changed byte. */
 #define MANGLED_PPM 10000
 
 const char *fault_name(enum fault_kind kind)
@@ -36,7 +36,7 @@ static void plan(struct faults *faults, const struct fault_event *event)
     faults->events[faults->count++] = *event;
 }
 
-/** Between a microsecond and `most_ns`, each order of magnitude as likely as any other. */
+/** Between a microsecond and `most_ns`; each order of magnitude is equally likely. */
 static uint64_t some_time(struct random *random, uint64_t most_ns)
 {
     unsigned shift = (unsigned)random_below(random, 20);
@@ -62,7 +62,7 @@ static uint32_t some_other(struct faults *faults, uint32_t node)
     return (uint32_t)((node + 1 + random_below(&faults->random, nodes - 1)) % nodes);
 }
 
-/** The length of an outage that everybody has to survive. */
+/** The length of an outage that all peers must survive. */
 static uint64_t short_outage(struct faults *faults)
 {
     uint64_t outage_ns = some_time(&faults->random, faults->outage_left_ns);
@@ -86,7 +86,7 @@ static void plan_flap(struct faults *faults)
         .at_ns = some_moment(faults), .action = ACTION_UNPLUG, .node = some_node(faults)};
     bool for_good = cluster->whole_rails > 1 && random_below(&faults->random, 3) == 0;
 
-    /* What is pulled for good is rail 0, of any node: another rail is still there. */
+    /* Only rail 0 is unplugged permanently, at any node, so another rail remains. */
     event.other = for_good ? 0 : (uint32_t)random_below(&faults->random, cluster->rails);
     plan(faults, &event);
     if (!for_good) {
@@ -132,7 +132,8 @@ static void plan_jump(struct faults *faults)
                                        .value_ns = some_time(&faults->random, 60 * SECOND)});
 }
 
-/** However long it stands still: its host is there, and says that it has not ended. */
+/** The pause may be of any length: the host is there, and reports that the process has not
+ *  ended. */
 static void plan_pause(struct faults *faults)
 {
     bool is_long = random_below(&faults->random, 4) == 0;
@@ -145,7 +146,7 @@ static void plan_pause(struct faults *faults)
                                .excuse = is_long && !faults->hosts_tell ? EXCUSE_PARTED : 0});
 }
 
-/** Any length below what the wire carries; most often one with which a connection can be opened. */
+/** Any length below the wire's; most often one with which a connection can be opened. */
 static uint16_t some_length(struct faults *faults)
 {
     static const uint16_t ways[] = {CONNECTION_SHORTEST_MTU, 1280, 1420, 1472, 1500, 4000, 8999};
@@ -161,8 +162,7 @@ static uint16_t some_length(struct faults *faults)
                                                                                              : any;
 }
 
-/** From the beginning, or from some time on; for good or not; one way or both; with all networks,
- * or one of them. */
+/** From the beginning or later; permanently or not; one way or both; on all networks or one. */
 static void plan_narrow(struct faults *faults)
 {
     struct random *random = &faults->random;
@@ -321,7 +321,7 @@ void faults_open(struct faults *faults, struct workload *workload, uint32_t kind
         case FAULT_CROWD:
         case FAULT_STRANGER:
         case FAULT_KINDS:
-            break; /* of the wire, or of the beginning */
+            break; /* faults of the wire, or of the start */
         }
     }
     qsort(faults->events, faults->count, sizeof *faults->events, by_time);
@@ -356,9 +356,9 @@ static bool have_met(const struct cluster *cluster, uint32_t a, uint32_t b)
     return false;
 }
 
-/** Between nodes that have not met yet, nothing may be lost by it if there is a length that
- * arrives: they find it when they connect. But if they meet over another network, and lose that
- * later, it is to them as if it had begun then. */
+/** Nodes that have not met yet must lose nothing if some length arrives: they find it when they
+ *  connect. But if they meet over another network, and lose that later, they first use the limited
+ *  one then. */
 static void narrow(struct faults *faults, const struct fault_event *event)
 {
     const struct cluster *cluster = faults->workload->cluster;
@@ -385,7 +385,7 @@ static void end_node(struct faults *faults, const struct fault_event *event)
     bool leaves = event->action == ACTION_LEAVE;
 
     if (!cluster_is_up(cluster, event->node)) {
-        return; /* another fault was first */
+        return; /* another fault ended it before */
     }
     if (leaves) {
         cluster_leave(cluster, event->node);
@@ -393,7 +393,7 @@ static void end_node(struct faults *faults, const struct fault_event *event)
         cluster_crash(cluster, event->node);
     }
     workload_node_ended(faults->workload, event->node);
-    workload_mute(faults->workload, event->node, false); /* whoever takes its place is not */
+    workload_mute(faults->workload, event->node, false); /* its successor is not */
     faults->happened[leaves ? FAULT_LEAVE : FAULT_CRASH]++;
 }
 

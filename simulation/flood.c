@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/** Messages that are offered in one go. */
+/** Messages posted at once. */
 #define FLOOD_BURST 64
 
 void flood_open(struct flood *flood, struct workload *workload, uint32_t from, uint32_t to)
@@ -24,7 +24,7 @@ void flood_open(struct flood *flood, struct workload *workload, uint32_t from, u
     }
 }
 
-/** Mostly short, so that they are bundled; all fit a frame. */
+/** Mostly short, so that they are bundled; each fits into a frame. */
 static uint32_t bytes_of(const struct flood *flood, uint32_t serial)
 {
     uint32_t bytes = serial % 7 == 0 ? serial % FLOOD_BYTES_MAX : serial % 61;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What holds in every node at any time, whatever the wire does: cluster_check(). */
+/* Invariants of every node, whatever the wire does: cluster_check(). */
 #include "cluster.h"
 
 #include "pull/pull_path.h"
 
 #include <stdlib.h>
 
-/** What is held back leaves within this: as long as it may be held, and until the next look; or by
- *  the keeper. */
+/** The longest that messages are held: the allowed time and until the next poll, or until the
+ *  keeper's. */
 #define HELD_MOST_NS (HOLD_NS + HOLD_GAP_NS + KEEPER_HURRY_NS + 1000u)
 
 /* ---- what must hold ------------------------------------------------------------------------ */
@@ -32,8 +32,8 @@ static uint32_t chunks_held_by(const struct inbound *inbound)
     return held;
 }
 
-/** Chunks that the peer's requests for memory hold: to be answered, offered, pulled by the peer, or
- *  to be told of. */
+/** Chunks of the peer's requests for memory: to be answered, offered, pulled by the peer, or with a
+ *  pending notification. */
 static uint32_t chunks_of_requests(const struct message_layer *layer,
                                    const struct message_peer *peer)
 {
@@ -59,7 +59,7 @@ static uint32_t chunks_of_requests(const struct message_layer *layer,
     return held;
 }
 
-/** Chunks that hold unmatched frames of a peer: only unmatched messages and requests have any. */
+/** Chunks of a peer's unmatched frames: only unmatched messages and requests have any. */
 static uint32_t chunks_held(const struct message_layer *layer, const struct message_peer *peer)
 {
     uint32_t held = chunks_of_requests(layer, peer);
@@ -69,7 +69,7 @@ static uint32_t chunks_held(const struct message_layer *layer, const struct mess
          link = link->next) {
         const struct inbound *inbound = LIST_ENTRY(link, struct inbound, arrival);
         held += inbound->peer == peer ? chunks_held_by(inbound) : 0;
-        /* Messages of one bundle follow one another, and share a chunk. */
+        /* Messages of one bundle are adjacent, and share a chunk. */
         held += inbound->peer == peer && inbound->shared != NULL && inbound->shared != shared;
         shared = inbound->shared;
     }
@@ -125,11 +125,12 @@ static void check_flow(const struct cluster *cluster, const struct flow *flow)
     }
 }
 
-/** Frames that came early: each once, in order, and where its sequence says. @return how many. */
+/** Frames that came early: each once, in order, and at the place of its sequence number. @return
+ *  their number. */
 static uint32_t check_reordered(const struct cluster *cluster, const struct message_peer *peer)
 {
     const struct flow *flow = &peer->flow;
-    uint32_t after = flow->expected; /* that one cannot be there: it would have been handed up */
+    uint32_t after = flow->expected; /* it cannot be kept: it would have been delivered */
     uint32_t count = 0;
 
     for (const struct chunk *chunk = peer->reordered; chunk != NULL; chunk = chunk->next) {
@@ -148,7 +149,7 @@ static uint32_t check_reordered(const struct cluster *cluster, const struct mess
     return count;
 }
 
-/** What a path is said to have outstanding is what the blocks of its peer's messages are. */
+/** The blocks counted as outstanding on a path must be those of its peer's messages. */
 static void check_path(const struct cluster *cluster, const struct message_layer *layer,
                        const struct message_peer *peer, unsigned lane)
 {
@@ -219,7 +220,7 @@ static void check_core(struct cluster *cluster, const struct core *core)
         const struct message_peer *message = &peer->message;
         uint32_t held = chunks_held(layer, message);
         uint32_t ahead = 0;
-        held_in_all += check_reordered(cluster, message); /* in what is reserved: `ahead` */
+        held_in_all += check_reordered(cluster, message); /* in the reserve: `ahead` */
         if (message->ready) {
             check_flow(cluster, &message->flow);
             ahead = message->flow.granted - message->flow.expected;
@@ -250,8 +251,8 @@ static void check_core(struct cluster *cluster, const struct core *core)
     }
 }
 
-/** A frame that can go goes, unless it is held back, or the peer is silent, or the lane has no
- * room: then it is tried again as soon as anybody looks. */
+/** A frame that can be sent must be sent, unless it is held, the peer is silent, or the lane has no
+ *  room, in which case the next poll tries again. */
 static void check_leaving(struct cluster *cluster, uint32_t node)
 {
     const struct core *core = &cluster->nodes[node].core;

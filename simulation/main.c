@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * beowire-simulate: runs seeds, one after the other, and prints a JSON object a line for each. The
- * words are those of `beowire simulate`, which starts it; probabilities are whole numbers, of a
- * million. Those for tests: --repeat N runs each N-th seed twice, which has to give the same trace;
- * --require-all asks that every kind of fault, and of work on remote memory, has happened in some
- * run, and that memory of other processes was read.
+ * beowire-simulate: runs seeds one after the other, and prints a JSON object on a line for each.
+ * The options are those of `beowire simulate`, which starts it; probabilities are integers per
+ * million. Two are for tests: --repeat N runs each N-th seed twice, which must give the same trace.
+ * --require-all requires that every kind of fault and of operation on remote memory has happened in
+ * some run, and that memory of other processes was read.
  *
- * It ends with 0 if every run went well, 1 if one did not, 2 for bad words. A run that breaks an
- * invariant ends the process at once: its line is the last one, and says so. One that does not end
- * is ended by SIGALRM.
+ * The exit status is 0 if all runs succeeded, 1 if one failed, 2 for wrong options. A violated
+ * invariant ends the process: its line is the last one. SIGALRM ends a run that hangs.
  */
 #include "run.h"
 #include "scenario.h"
@@ -19,22 +18,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/** A run takes milliseconds, with hundreds of nodes a second or two. */
+/** A run takes milliseconds; with hundreds of nodes, a second or two. */
 #define SECONDS_A_RUN 120
 
 struct program {
     struct run_options options;
     uint64_t seeds;
-    uint64_t repeat_every; /**< each so many-th seed is run twice; 0: none */
-    bool require_all;      /**< every kind of fault has to have happened */
+    uint64_t repeat_every; /**< each n-th seed is run twice; 0: none */
+    bool require_all;      /**< every kind of fault must have happened */
     const char *scenario;
     uint64_t happened[FAULT_KINDS];
     struct remote_counters remote;
-    uint64_t cut;            /**< segments and frames, over lanes that cut, ... */
-    uint64_t placed;         /**< ... of them where they belong at once, ... */
-    uint64_t tacit;          /**< ... and behind the head of another */
-    uint64_t injected_whole; /**< messages, in several frames */
-    uint64_t evened;         /**< frames made as long as the next one, for trains */
+    uint64_t cut;            /**< segments and frames over lanes that cut */
+    uint64_t placed;         /**< of these, received directly into their buffer */
+    uint64_t tacit;          /**< of these, tacit */
+    uint64_t injected_whole; /**< messages in several frames */
+    uint64_t evened;         /**< frames padded to the next one's length, for trains */
     uint64_t messages_read;
     uint64_t blocks_read;
     uint64_t unread;
@@ -56,7 +55,7 @@ static _Noreturn void die(const char *what, const char *word)
 
 /* ---- what is printed ----------------------------------------------------------------------- */
 
-/** Texts of ours have no control characters. */
+/** Our texts have no control characters. */
 static void print_text(const char *text)
 {
     (void)putchar('"');
@@ -146,13 +145,13 @@ static void print_result(const struct run_options *options, const struct run_res
     (void)printf("}\n");
 }
 
-/** An invariant is broken: this run cannot go on. */
+/** An invariant is violated: ends the run. */
 static void broken(const char *what)
 {
     (void)printf("{\"seed\":%" PRIu64 ",\"failure\":", current_seed);
     print_text(what);
     (void)printf("}\n");
-    exit(1); /* which writes what is left of the trace */
+    exit(1); /* writes the rest of the trace */
 }
 
 /* ---- what is asked for --------------------------------------------------------------------- */
@@ -258,7 +257,7 @@ static void parse(struct program *program, int count, char **words)
 
 /* ---- what is done -------------------------------------------------------------------------- */
 
-/** Runs a seed, once or twice. @return true: all is well. */
+/** Runs a seed, once or twice. @return true: no errors. */
 static bool run_seed(struct program *program, const struct run_options *options)
 {
     struct run_result result;
@@ -305,7 +304,7 @@ static bool run_seed(struct program *program, const struct run_options *options)
     return well;
 }
 
-/** Has every kind of fault, and of work on remote memory, happened? */
+/** Has every kind of fault, and of operation on remote memory, happened? */
 static bool check_happened(const struct program *program)
 {
     bool all = true;

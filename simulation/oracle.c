@@ -21,7 +21,7 @@ void oracle_blame(struct workload *workload, uint64_t *counter, const char *form
     }
 }
 
-/* ---- what nodes may do to each other -------------------------------------------------------- */
+/* ---- excuses ------------------------------------------------------------------------------- */
 
 unsigned oracle_excuses(const struct workload *workload, uint32_t a, uint32_t b)
 {
@@ -33,7 +33,7 @@ static bool is_mangled(const struct workload *workload, uint32_t a, uint32_t b)
     return (oracle_excuses(workload, a, b) & EXCUSE_MANGLED) != 0;
 }
 
-/** Has the host of either said to the other that its process has ended? */
+/** Has the host of either reported to the other that its process has ended? */
 static bool was_told(const struct workload *workload, uint32_t a, uint32_t b)
 {
     const struct sim_wire *wire = workload->cluster->wire;
@@ -46,9 +46,9 @@ bool oracle_may_fail(const struct workload *workload, uint32_t a, uint32_t b, in
     unsigned why = oracle_excuses(workload, a, b);
 
     switch (status) {
-    case -ETIMEDOUT: /* nothing was heard */
+    case -ETIMEDOUT: /* nothing was received */
         return why != 0;
-    case -ECONNRESET: /* somebody has said so: of a process that only crashed, its host */
+    case -ECONNRESET: /* reported by the peer; for a crashed process, by its host */
         return (why & (EXCUSE_PARTED | EXCUSE_ENDED | EXCUSE_MANGLED)) != 0 ||
                ((why & EXCUSE_CRASHED) != 0 && was_told(workload, a, b));
     case -EPROTO:
@@ -58,7 +58,7 @@ bool oracle_may_fail(const struct workload *workload, uint32_t a, uint32_t b, in
     }
 }
 
-/** Are both endpoints that a message was sent between still there? */
+/** Do both endpoints of the message still exist? */
 static bool both_there(const struct workload *workload, const struct workload_message *message)
 {
     const struct cluster *cluster = workload->cluster;
@@ -127,7 +127,7 @@ static void check_content(struct workload *workload, const struct workload_recei
     }
 }
 
-/** The message that a receive says it has; NULL: it cannot be that. */
+/** The message of a successful receive; NULL: it cannot be right. */
 static struct workload_message *identify(struct workload *workload,
                                          const struct workload_receive *receive,
                                          const struct beowire_completion *done, uint32_t from)
@@ -235,7 +235,7 @@ static bool accepts(const struct workload_receive *receive, const struct workloa
            (receive->from == UINT32_MAX || receive->from == message->from);
 }
 
-/** By receiver and sender, and then as they were posted. */
+/** By receiver and sender, then by order of posting. */
 static int by_pair(const void *a, const void *b)
 {
     const struct workload_receive *left = *(const struct workload_receive *const *)a;
@@ -255,7 +255,7 @@ static bool same_pair(const struct workload_receive *a, const struct workload_re
     return a->at == b->at && a->got->from == b->got->from;
 }
 
-/** Of two receives that took messages of the same pair, posted in this order. */
+/** Two receives that took messages of the same pair, posted in this order. */
 static bool is_disordered(const struct workload_receive *first,
                           const struct workload_receive *second)
 {
@@ -293,14 +293,14 @@ void oracle_order(struct workload *workload)
     free(got);
 }
 
-/** Longer messages are announced, whatever else is under way: their sender is told only when the
- *  peer has them. */
+/** Longer messages are announced in any case: their sends complete only when the peer has them. */
 static uint64_t longest_eager(const struct cluster *cluster)
 {
     const struct message_limits *limits = cluster->options.limits;
     uint64_t eager = limits != NULL ? limits->eager_bytes : MESSAGE_EAGER_BYTES_MAX;
 
-    return eager > cluster->frame_bytes ? eager : cluster->frame_bytes; /* or they fit a frame */
+    return eager > cluster->frame_bytes ? eager
+                                        : cluster->frame_bytes; /* or they fit into a frame */
 }
 
 static void close_message(struct workload *workload, const struct workload_message *message)
@@ -328,8 +328,8 @@ static void close_message(struct workload *workload, const struct workload_messa
         }
         return;
     }
-    /* Of what the peer has said that it is there is not lost, if that peer still is. Shorter ones
-     * are copied, unless the sender wanted to know, and so is what is injected. */
+    /* A message that the peer has confirmed must not be lost if that peer is still there. Short
+     * ones without confirmation, and injected ones, complete when they are copied. */
     bool asked =
         message->confirmed || (!message->injected && message->bytes > longest_eager(cluster));
     bool confirmed = message->status == 0 && asked;
@@ -341,7 +341,7 @@ static void close_message(struct workload *workload, const struct workload_messa
     }
 }
 
-/** Could the receive have a message of a mangled pair, of which the rest never comes? */
+/** May the receive have a message of a mangled pair, the rest of which never arrives? */
 static bool may_be_mangled(const struct workload *workload, const struct workload_receive *receive)
 {
     for (uint32_t from = 0; from < workload->cluster->node_count; from++) {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * oracle.h - the judge of a workload. It compares what was posted with what ended, and knows
- * nothing of the protocol.
+ * oracle.h - judges a workload. It compares posts with completions, and does not know the protocol.
  *
- *      exactly once    a message is received at most once, by an endpoint that was there when it
- *                      was sent; at least once, if its sender and receiver could reach each other
- *      in order        of two messages of a sender that a receive could have had, the one posted
- *                      earlier is received by the receive that was posted earlier
- *      intact          tag, length and every byte; nothing behind the buffer is touched
- *      right error     an operation fails only between nodes that are excused, and as they are
- *      nothing hangs   every operation ends
+ *      exactly once    a message is received at most once, by an endpoint that existed when it was
+ *                      sent; at least once, if its sender and receiver could reach each other
+ *      in order        of two messages of a sender that match the same receives, the one posted
+ *                      earlier is received by the receive posted earlier
+ *      intact          tag, length and every byte; nothing behind the buffer is changed
+ *      right error     an operation fails only between excused nodes, with an error of the excuse
+ *      nothing hangs   every operation completes
  *
- * Between two nodes of which one is mangled nothing is asked but that the process lives.
+ * Between two nodes of which one is mangled, only crashes count.
  */
 #ifndef BEOWIRE_SIMULATION_ORACLE_H
 #define BEOWIRE_SIMULATION_ORACLE_H
@@ -24,28 +23,28 @@ void oracle_sent(struct workload *workload, struct workload_message *message,
 void oracle_received(struct workload *workload, struct workload_receive *receive,
                      const struct beowire_completion *done);
 
-/** A message or receive could not even be posted: judges the error. */
+/** Judges the error of a message or receive that could not be posted. */
 void oracle_refused(struct workload *workload, uint32_t at, uint32_t peer, int status);
 
-/** What two nodes may do to each other's operations: bits of enum workload_excuse. */
+/** Which errors between two nodes are excused: bits of enum workload_excuse. */
 unsigned oracle_excuses(const struct workload *workload, uint32_t a, uint32_t b);
 
-/** May an operation between these nodes end with this error? */
+/** May an operation between these nodes fail with this error? */
 bool oracle_may_fail(const struct workload *workload, uint32_t a, uint32_t b, int status);
 
-/** All is over: judges what has not ended, what has not arrived, and the order. */
+/** At the end: judges what has not completed or arrived, and the order. */
 void oracle_close(struct workload *workload);
 
 /** Judges the order alone. */
 void oracle_order(struct workload *workload);
 
-/** Is this message finished, for good or ill? */
+/** Has this message completed, successfully or not? */
 static inline bool oracle_is_finished(const struct workload_message *message)
 {
     return message->ended && (message->status != 0 || message->received);
 }
 
-/** Counts a fault in one of the verdict's counters, and keeps the first in words. */
+/** Counts an error in a counter of the verdict, and keeps the text of the first one. */
 void oracle_blame(struct workload *workload, uint64_t *counter, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -30,7 +30,7 @@ static bool is_mangled(const struct remote_work *work, const struct remote_opera
     return (oracle_excuses(work->workload, operation->from, operation->to) & EXCUSE_MANGLED) != 0;
 }
 
-/** Is the endpoint still there that the operation was for? */
+/** Does the endpoint for which the operation was still exist? */
 static bool target_is_there(const struct remote_work *work,
                             const struct remote_operation *operation)
 {
@@ -40,15 +40,15 @@ static bool target_is_there(const struct remote_work *work,
            cluster->nodes[operation->to].generation == operation->to_generation;
 }
 
-/** The end of an operation between nodes that can reach each other. */
+/** The status of an operation between nodes that can reach each other. */
 static int right_status(const struct remote_operation *operation)
 {
-    return operation->flaw == REMOTE_WORK_SOUND ? 0 : -EACCES; /* whatever the flaw is */
+    return operation->flaw == REMOTE_WORK_SOUND ? 0 : -EACCES; /* for any flaw */
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/** What a region may hold: what it held before, or what it holds after. */
+/** The contents of a region before or after the operation. */
 enum region_state { REGION_BEFORE, REGION_AFTER };
 
 static bool is_region(const struct remote_operation *operation, uint32_t generation,
@@ -64,8 +64,8 @@ static bool is_region(const struct remote_operation *operation, uint32_t generat
     return true;
 }
 
-/** Of each byte either; and where a put has begun and failed, what a host wrote there before it saw
- *  that something else had come over a lane that cuts. */
+/** Each byte may be old or new. In a put that has begun and failed, a lane that cuts may have
+ *  written other frames' bytes there before the host noticed. */
 static bool is_maybe_put(const struct remote_operation *operation, uint32_t generation, bool cuts)
 {
     for (uint64_t at = 0; at < operation->region_bytes; at++) {
@@ -81,7 +81,7 @@ static bool is_maybe_put(const struct remote_operation *operation, uint32_t gene
     return true;
 }
 
-/** An atomic operation is carried out as a whole or not at all. */
+/** An atomic operation must be done completely or not at all. */
 static bool is_maybe_done(const struct remote_operation *operation, uint32_t generation, bool cuts)
 {
     return operation->kind == REMOTE_WORK_PUT ? is_maybe_put(operation, generation, cuts)
@@ -89,7 +89,7 @@ static bool is_maybe_done(const struct remote_operation *operation, uint32_t gen
                                                     is_region(operation, generation, REGION_AFTER);
 }
 
-/** It is said to have been carried out, now or a while ago. */
+/** It succeeded, now or earlier. */
 static void check_done(struct remote_work *work, const struct remote_operation *operation)
 {
     if (!target_is_there(work, operation) ||
@@ -118,7 +118,7 @@ static void check_memory(struct remote_work *work, const struct remote_operation
                   "memory of another endpoint has changed");
         }
     } else if (operation->ended && operation->status == right_status(operation)) {
-        check_done(work, operation); /* which changes nothing if it is flawed */
+        check_done(work, operation); /* a flawed one changes nothing */
     } else if (!is_maybe_done(operation, generation, cluster_cuts(work->workload->cluster))) {
         blame(work, &work->workload->verdict.corrupted, operation,
               "has failed, and left what it could not");
@@ -150,7 +150,7 @@ static void check_guard(struct remote_work *work, const struct remote_operation 
     }
 }
 
-/** It ended well. */
+/** Judges a successful operation. */
 static void check_success(struct remote_work *work, const struct remote_operation *operation)
 {
     struct remote_counters *counters = &work->counters;
@@ -214,7 +214,7 @@ void remote_oracle_noticed(struct remote_work *work, uint32_t node,
         done->immediate < work->count ? &work->operations[done->immediate] : NULL;
 
     if (from != UINT32_MAX && (oracle_excuses(workload, node, from) & EXCUSE_MANGLED) != 0) {
-        return; /* it may say anything */
+        return; /* it may contain anything */
     }
     if (put == NULL || put->kind != REMOTE_WORK_PUT || !put->notify || put->to != node ||
         put->from != from || put->flaw != REMOTE_WORK_SOUND || !target_is_there(work, put) ||
@@ -234,14 +234,14 @@ void remote_oracle_noticed(struct remote_work *work, uint32_t node,
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/** Is it known that this ticket was drawn from the counter that is there now? */
+/** Was this ticket surely drawn from the present counter? */
 static bool has_drawn(const struct remote_work *work, const struct remote_operation *operation)
 {
     return target_is_there(work, operation) && operation->ended && operation->status == 0;
 }
 
-/** Each ticket is drawn once, and all that the counter has counted. A damaged request may have
- *  added anything: nothing is said of a counter that a mangled node draws from. */
+/** Each ticket is drawn once, and the counter equals their number. A damaged request may have added
+ *  anything, so counters that a mangled node draws from are not judged. */
 static void check_tickets(struct remote_work *work, uint32_t node)
 {
     struct workload_verdict *verdict = &work->workload->verdict;

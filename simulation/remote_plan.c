@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which operations on remote memory there are, when, and what memory holds: all of it follows from
- * the seed. */
+/* Plans operations on remote memory, their times, and the contents of memory, all from the seed. */
 #include "remote_work.h"
 
 #include "remote/region.h"
@@ -17,7 +16,7 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 32;
 }
 
-/** Keys that are alike in no byte: a damaged one is nobody's. */
+/** Keys that differ in all bytes, so that a damaged one is invalid. */
 static uint64_t key_of(const struct remote_work *work, uint32_t number)
 {
     return mix(work->seed + ((uint64_t)number << 32) + 1);
@@ -131,7 +130,7 @@ static void *allocate(size_t count, size_t bytes)
     return memory;
 }
 
-/** Lengths where something changes: a frame's room, the longest short one; else anything. */
+/** Lengths at limits: the room of a frame, the longest short message; else random. */
 static uint64_t random_bytes(struct random *random, uint64_t frame_bytes)
 {
     const uint64_t edges[] = {
@@ -156,7 +155,7 @@ static uint64_t random_bytes(struct random *random, uint64_t frame_bytes)
     return bytes < REMOTE_WORK_BYTES_MAX ? bytes : REMOTE_WORK_BYTES_MAX;
 }
 
-/** What is asked for lies a little or far behind the region, or wraps around. */
+/** An address slightly or far behind the region, or one that wraps around. */
 static uint64_t bad_address(struct random *random, const struct remote_operation *operation)
 {
     uint64_t behind = operation->region_bytes - operation->bytes + 1;
@@ -189,7 +188,7 @@ static void plan_region(struct remote_work *work, struct random *random,
                                                                   : operation->offset;
 }
 
-/** What is put; or room for what is got, and a guard. */
+/** Allocates the data of a put; or the buffer of a get, and a guard. */
 static void plan_data(struct remote_operation *operation)
 {
     bool puts = operation->kind == REMOTE_WORK_PUT;

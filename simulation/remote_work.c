@@ -37,7 +37,7 @@ static int post_atomic(struct cluster *cluster, struct remote_operation *operati
     return cluster_atomic(cluster, operation->from, to, remote, &atomic, operation);
 }
 
-/** Some are injected: then the data is ours again at once. */
+/** Some are injected: then the data may be reused at once. */
 static int post_put(struct remote_work *work, struct remote_operation *operation,
                     struct core_peer *to, const struct beowire_remote *remote)
 {
@@ -88,7 +88,7 @@ static void end(struct remote_work *work, struct remote_operation *operation, in
     work->unfinished--;
 }
 
-/** @return false: not now. */
+/** @return false: not yet. */
 static bool post(struct remote_work *work, struct remote_operation *operation)
 {
     struct cluster *cluster = work->workload->cluster;
@@ -175,7 +175,7 @@ void remote_work_completed(struct remote_work *work, uint32_t node,
         return;
     }
     end(work, operation, done->status);
-    /* Whoever still reads or writes them is found out. */
+    /* Overwrites them, to detect later reads and writes. */
     memset(operation->operands, 0xEE, sizeof operation->operands);
     memset(operation->data, 0xEE, (size_t)operation->bytes);
 }

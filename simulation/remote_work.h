@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_work.h - random puts, gets and atomic operations between the nodes of a cluster, beside
+ * remote_work.h - random puts, gets and atomic operations between the nodes of a cluster, besides
  * the messages of a workload.
  *
- * Each operation has a region of its target's memory to itself, under a key of its own, so that
- * what becomes of each byte is known:
+ * Each operation has its own region of the target's memory, under its own key, so that the right
+ * contents of each byte are known:
  *
- *      region      | margin |   bytes of the operation   | margin |        margins stay as they are
+ *      region      | margin |   bytes of the operation   | margin |        margins never change
  *
- * but for tickets, which all who draw them draw from one counter of the target. What a region
- * holds to begin with depends on the endpoint that registers it, so an endpoint that takes
- * another's place gives no get what the other had, and is hurt by no put that was for the other.
- * Some operations are flawed: they name a wrong key, or bytes outside, or do what is not allowed.
+ * Only tickets share memory: all are drawn from one counter of the target. The initial contents of
+ * a region depend on the endpoint that registers it, so a get from an endpoint's successor returns
+ * other bytes, and a put for the predecessor must not change the successor's memory. Some
+ * operations are flawed: they have a wrong key, bytes outside the region, or lack permission.
  *
  * remote_oracle.h judges them.
  */
@@ -23,24 +23,24 @@
 /** Longest put or get, in bytes. */
 #define REMOTE_WORK_BYTES_MAX 60000
 
-/** Most elements of an atomic operation: they fit the shortest frames. */
+/** The most elements of an atomic operation; they fit into the shortest frames. */
 #define REMOTE_WORK_ELEMENTS_MAX 8
 
-/** Bytes before and behind what an operation uses, at most. */
+/** The most bytes before and behind those of an operation. */
 #define REMOTE_WORK_MARGIN_MAX 24
 
 struct remote_options {
     uint32_t operations;  /**< in all; 0: none */
     uint64_t duration_ns; /**< posts are spread over this time */
-    bool crossing;        /**< most are long gets of nodes 0 and 1 from each other, all at once */
+    bool crossing;        /**< most are long simultaneous gets between nodes 0 and 1, both ways */
 };
 
 enum remote_work_kind {
     REMOTE_WORK_PUT,
     REMOTE_WORK_GET,
-    REMOTE_WORK_ADD,    /**< adds `value` to elements that are the operation's own */
-    REMOTE_WORK_SWAP,   /**< replaces one such element by `value`, if it is as it was */
-    REMOTE_WORK_TICKET, /**< fetches and adds 1 to a counter that all share */
+    REMOTE_WORK_ADD,    /**< adds `value` to the operation's own elements */
+    REMOTE_WORK_SWAP,   /**< replaces one such element by `value` if it equals `compare` */
+    REMOTE_WORK_TICKET, /**< fetches and adds 1 to a shared counter */
     REMOTE_WORK_KINDS
 };
 
@@ -54,67 +54,67 @@ enum remote_work_flaw {
 
 struct remote_operation {
     enum workload_context context;
-    uint32_t index; /**< in `operations`, and a put's immediate data */
+    uint32_t index; /**< in `operations`; also a put's immediate data */
     uint32_t from;
     uint32_t to;
     enum remote_work_kind kind;
     enum remote_work_flaw flaw;
     uint64_t post_ns;
-    uint64_t key;          /**< of its region; a ticket's: of the target's counter */
+    uint64_t key;          /**< of its region; of a ticket: of the target's counter */
     uint64_t bytes;        /**< of the operation */
-    uint64_t offset;       /**< of them, in the region */
+    uint64_t offset;       /**< of its bytes in the region */
     uint64_t region_bytes; /**< 0: a ticket, which has no region */
-    uint64_t address;      /**< that is asked for: `offset`, or outside */
-    uint64_t value;        /**< of an atomic operation: added to each element, or put in place */
-    uint64_t compare;      /**< of a swap; what the element is to begin with */
-    uint64_t old;          /**< that a swap or ticket has fetched */
+    uint64_t address;      /**< requested: `offset`, or outside */
+    uint64_t value;        /**< operand of an atomic operation: added, or the new value */
+    uint64_t compare;      /**< of a swap; also the element's initial value */
+    uint64_t old;          /**< fetched by a swap or ticket */
     uint64_t operands[REMOTE_WORK_ELEMENTS_MAX];
     uint8_t *memory;          /**< of the region */
-    uint8_t *data;            /**< what is put; or where a get goes, with a guard behind it */
-    bool notify;              /**< of a put: the target is told */
+    uint8_t *data;            /**< the bytes of a put; or the buffer of a get, and a guard */
+    bool notify;              /**< of a put: the target is notified */
     uint32_t from_generation; /**< of the endpoints, when it was posted */
     uint32_t to_generation;
     bool posted;
-    bool unsent;    /**< nobody was there to ask, or to be asked */
-    bool abandoned; /**< the endpoint that asked has ended before the operation did */
+    bool unsent;    /**< no endpoint was there to send or to receive it */
+    bool abandoned; /**< the initiator's endpoint has ended first */
     bool ended;     /**< its completion was taken, or there will be none */
-    bool noticed;   /**< the target was told */
+    bool noticed;   /**< the target was notified */
     int status;
 };
 
-/** What was done, of each kind. */
+/** Number of operations of each kind. */
 struct remote_counters {
     uint64_t puts;
-    uint64_t injected; /**< of them, in several frames */
+    uint64_t injected; /**< in several frames */
     uint64_t gets;
     uint64_t atomics;
     uint64_t notices;
-    uint64_t refused; /**< flawed operations that ended with the right error */
+    uint64_t refused; /**< flawed operations with the right error */
 };
 
 struct remote_work {
     struct workload *workload;
     uint64_t seed;
     uint32_t count;
-    struct remote_operation *operations; /**< in the order of posting */
-    uint32_t due;                        /**< those from here on are not due yet */
-    uint32_t unposted;                   /**< those that are due and have not been posted */
+    struct remote_operation *operations; /**< by time of posting */
+    uint32_t due;                        /**< index of the first one not yet due */
+    uint32_t unposted;                   /**< due, but not posted */
     uint32_t unfinished;
     uint64_t *tickets; /**< each node's counter */
     struct remote_counters counters;
 };
 
-/** Plans operations between all nodes, which are up, and registers their memory; `workload` posts
- *  them from now on. */
+/** Plans operations between all nodes, which must be up, and registers their memory; from now on
+ *  `workload` posts them. */
 void remote_work_open(struct remote_work *work, struct workload *workload,
                       const struct remote_options *options, uint64_t seed);
 
 void remote_work_close(struct remote_work *work);
 
-/** The node has another endpoint, which registers fresh memory. */
+/** The node has a new endpoint, which registers new memory. */
 void remote_work_node_started(struct remote_work *work, uint32_t node);
 
-/** The node's endpoint has ended: what it had posted does not end any more. */
+/** The node's endpoint has ended: its posted operations will not complete. */
 void remote_work_node_ended(struct remote_work *work, uint32_t node);
 
 /** Has something become due? */
@@ -123,18 +123,18 @@ bool remote_work_is_due(struct remote_work *work);
 /** Posts what is due. */
 void remote_work_post(struct remote_work *work);
 
-/** When is something due next? @return `until_ns`: not before. */
+/** When is something due next? At most `until_ns`. */
 uint64_t remote_work_next(const struct remote_work *work, uint64_t until_ns);
 
-/** Is there anything that may be posted at the next try? */
+/** May anything be posted at the next attempt? */
 bool remote_work_retries(const struct remote_work *work);
 
-/** Takes a completion of a node: of an operation, or that a put has arrived. */
+/** Handles a node's completion of an operation, or notification of a put. */
 void remote_work_completed(struct remote_work *work, uint32_t node,
                            const struct beowire_completion *done);
 
-/** The byte of an operation's region before it is carried out (by the endpoint of this generation
- *  of its target), and after. */
+/** The byte of an operation's region before and after the operation, in the memory of the target's
+ *  endpoint of this generation. */
 uint8_t remote_work_before(const struct remote_operation *operation, uint32_t generation,
                            uint64_t at);
 uint8_t remote_work_after(const struct remote_operation *operation, uint32_t generation,

@@ -9,21 +9,21 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/** So long after everything has been posted and has gone wrong, everything has ended. */
+/** Time after the last post and fault in which everything must complete. */
 #define LONGEST_NS (60 * SECOND)
 
-/** For what is still on its way in the end, such as the last acknowledgements. */
+/** Time for what is still on its way at the end, such as the last acknowledgements. */
 #define LINGER_NS (5 * SECOND)
 
-/** As long as a host may take to tell that a process has ended, where it seldom does: it is asked
- *  once a second. */
+/** How long a host may take to report that a process has ended, if it seldom does: it is asked once
+ *  a second. */
 #define TOLD_NS (60 * SECOND)
 #define LINGERS_MAX 6
 
-/** Nodes of which each connects to all others so that sequence numbers can be moved. */
+/** The most nodes of which each connects to all others, to move sequence numbers. */
 #define WRAP_NODES_MAX 8
 
-/** Faults by which an endpoint may end. */
+/** Faults that may end an endpoint. */
 #define KINDS_THAT_END                                                                             \
     (FAULT_BIT(FAULT_CRASH) | FAULT_BIT(FAULT_RESTART) | FAULT_BIT(FAULT_LEAVE) |                  \
      FAULT_BIT(FAULT_QUIET) | FAULT_BIT(FAULT_FLOOD) | FAULT_BIT(FAULT_PARTITION) |                \
@@ -36,12 +36,12 @@ struct running {
     struct workload workload;
     struct remote_work remote;
     struct faults faults;
-    struct stranger *stranger; /**< NULL: there is none */
+    struct stranger *stranger; /**< NULL: none */
     bool wrapped;              /**< sequence numbers began just before they wrap */
 };
 
-/** What a sequence number was is moved to just before it wraps, at both ends: nothing has been sent
- *  yet, so they go on from there. */
+/** Moves sequence numbers to just before they wrap, at both ends. Nothing was sent yet, so they
+ *  continue from there. */
 static void move_sequences(struct cluster *cluster, uint32_t by)
 {
     for (uint32_t from = 0; from < cluster->node_count; from++) {
@@ -68,7 +68,7 @@ static void move_sequences(struct cluster *cluster, uint32_t by)
     }
 }
 
-/** Connects all pairs, without a message, and waits until nothing is on the wire. */
+/** Connects all pairs without a message, and waits until the wire is empty. */
 static void connect_all(struct cluster *cluster)
 {
     for (uint32_t from = 0; from < cluster->node_count; from++) {
@@ -81,7 +81,7 @@ static void connect_all(struct cluster *cluster)
     cluster_run(cluster, cluster_now(cluster) + LINGER_NS);
 }
 
-/** All that the workload posts may be outstanding at one node, within reason. */
+/** Limit of operations at a node, enough for all that the workload posts, up to a maximum. */
 static uint32_t operations_for(const struct scenario *scenario)
 {
     uint32_t wanted = 512 + 2 * scenario->work.messages;
@@ -99,7 +99,7 @@ static void begin(struct running *running)
     bool strange = (scenario->kinds & FAULT_BIT(FAULT_STRANGER)) != 0;
     struct sim_options wire = scenario->wire;
 
-    wire.nodes += strange; /* its place is behind those of the nodes */
+    wire.nodes += strange; /* the stranger's place is behind the nodes */
     cluster_open(cluster, &wire);
     cluster->node_count = scenario->wire.nodes;
     cluster->trace = running->options->trace;
@@ -130,7 +130,7 @@ static void begin(struct running *running)
     }
 }
 
-/** Whoever is paused goes on. */
+/** When the last paused node continues. */
 static uint64_t last_pause(const struct cluster *cluster)
 {
     uint64_t until_ns = 0;
@@ -142,7 +142,7 @@ static uint64_t last_pause(const struct cluster *cluster)
     return until_ns;
 }
 
-/** @return when the stranger does something next; UINT64_MAX: never. */
+/** @return when the stranger acts next; UINT64_MAX: never. */
 static uint64_t step_stranger(struct running *running)
 {
     return running->stranger != NULL ? stranger_step(running->stranger) : UINT64_MAX;
@@ -156,8 +156,8 @@ static void step_until(struct running *running, uint64_t until_ns)
     }
 }
 
-/** Nobody waits any longer for an endpoint that has ended: a receive, too, that no message has
- *  matched, ends with an error. */
+/** No operation waits any longer for an endpoint that has ended; a receive that no message has
+ *  matched must have failed, too. */
 static void check_waiting(struct running *running)
 {
     struct cluster *cluster = &running->cluster;
@@ -178,8 +178,8 @@ static void check_waiting(struct running *running)
     }
 }
 
-/** Has every frame been acknowledged? Where much is lost, some probes in a row may be, and the
- * pause after each is longer. */
+/** Has every frame been acknowledged? If many frames are lost, several probes may be lost in
+ *  succession, each after a longer pause. */
 static bool is_quiet(const struct cluster *cluster)
 {
     for (uint32_t at = 0; at < cluster->node_count; at++) {
@@ -222,8 +222,8 @@ static void live(struct running *running)
     }
     step_until(running, last_pause(cluster));
     if ((running->scenario.kinds & KINDS_THAT_END) != 0) {
-        /* Those who wait for somebody who has ended have to give up: where hosts tell of that, when
-         * they are told, which may take some questions. */
+        /* Peers of an ended endpoint must give up. If hosts report it, this is when they are told,
+         * which may take several questions. */
         uint64_t patience_ns =
             running->scenario.wire.told_ppm > 0
                 ? TOLD_NS + STILL_ASKING_TIMEOUTS * cluster->options.peer_timeout_ns
@@ -236,7 +236,7 @@ static void live(struct running *running)
     workload_cancel(workload);
 }
 
-/** Nothing is left in any node, but where it was not to be expected. */
+/** Nothing may be left in any node, except what is expected. */
 static void check_left(struct running *running)
 {
     struct cluster *cluster = &running->cluster;
@@ -285,7 +285,7 @@ static void count_wire(const struct running *running, struct run_result *result)
     }
 }
 
-/** Segments that came over lanes that cut. */
+/** Segments received over lanes that cut. */
 static void count_segments(const struct path_lanes *lanes, struct run_kinds *kinds)
 {
     for (unsigned i = 0; i < lanes->count; i++) {

@@ -6,7 +6,7 @@
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND (1000 * MILLISECOND)
 
-/** Where messages are read from their senders' memory in one go: of up to this. */
+/** The longest messages that are read at once from their sender's memory. */
 #define READ_BYTES_MOST 400000
 
 /** Faults of frames. */
@@ -14,12 +14,13 @@
     (FAULT_BIT(FAULT_LOSS) | FAULT_BIT(FAULT_DUPLICATE) | FAULT_BIT(FAULT_DELAY) |                 \
      FAULT_BIT(FAULT_REORDER) | FAULT_BIT(FAULT_CORRUPT))
 
-/** Faults of what is between hosts, which memory does not have. */
+/** Faults of networks, which shared memory does not have. */
 #define KINDS_OF_NETWORKS                                                                          \
     (KINDS_OF_WIRE | FAULT_BIT(FAULT_QUEUE) | FAULT_BIT(FAULT_FLAP) | FAULT_BIT(FAULT_PARTITION) | \
      FAULT_BIT(FAULT_MANGLE) | FAULT_BIT(FAULT_NARROW) | FAULT_BIT(FAULT_STRANGER))
 
-/** Faults by which a peer may be silent for a while: little is lost besides, or patience ends. */
+/** Faults that may silence a peer for a while: then little else is lost, so that no peer times
+ *  out. */
 #define KINDS_OF_SILENCE                                                                           \
     (FAULT_BIT(FAULT_FLAP) | FAULT_BIT(FAULT_PARTITION) | FAULT_BIT(FAULT_CRASH) |                 \
      FAULT_BIT(FAULT_RESTART) | FAULT_BIT(FAULT_LEAVE) | FAULT_BIT(FAULT_PAUSE) |                  \
@@ -45,7 +46,7 @@ bool scenario_find(const char *name, uint32_t *kinds)
     return false;
 }
 
-/** So many of a thousand seeds have a fault of this kind. */
+/** How many of a thousand seeds have a fault of each kind. */
 static uint32_t random_kinds(struct random *random)
 {
     static const uint16_t permille[FAULT_KINDS] = {
@@ -65,10 +66,10 @@ static uint32_t random_kinds(struct random *random)
     return kinds;
 }
 
-/** So many seeds have ways that lose long frames. */
+/** One seed in this many has paths that lose long frames. */
 #define NARROW_EVERY 6
 
-/** Decided apart, so that nothing else depends on it. */
+/** Decided by a separate generator, so that nothing else depends on it. */
 static uint32_t narrow_kind(uint64_t seed)
 {
     struct random random;
@@ -77,10 +78,10 @@ static uint32_t narrow_kind(uint64_t seed)
     return random_below(&random, NARROW_EVERY) == 0 ? FAULT_BIT(FAULT_NARROW) : 0;
 }
 
-/** So many seeds have a stranger. */
+/** One seed in this many has a stranger. */
 #define STRANGER_EVERY 5
 
-/** Decided apart, as well. */
+/** By a separate generator, too. */
 static uint32_t stranger_kind(uint64_t seed)
 {
     struct random random;
@@ -89,14 +90,14 @@ static uint32_t stranger_kind(uint64_t seed)
     return random_below(&random, STRANGER_EVERY) == 0 ? FAULT_BIT(FAULT_STRANGER) : 0;
 }
 
-/** So many seeds have nodes that want frames to be sealed: all nodes, or every second one. */
+/** One seed in this many has nodes that want sealed frames: all, or every second one. */
 #define SEALING_EVERY 4
 
-/** In all but one scenario of so many applications compute, after one post of 1 to 2^this - 1. */
+/** In all but one seed in this many, applications compute, after one post in 1 to 2^this - 1. */
 #define COMPUTING_EVERY 8
 #define COMPUTING_POSTS_BITS 7
 
-/** Decided apart, as well. */
+/** By a separate generator, too. */
 static uint32_t sealing(uint64_t seed)
 {
     struct random random;
@@ -105,8 +106,7 @@ static uint32_t sealing(uint64_t seed)
     return random_below(&random, SEALING_EVERY) == 0 ? 1 + (uint32_t)random_below(&random, 2) : 0;
 }
 
-/** And this. @return how many posts a node makes for one after which it computes; 0: it never does
- */
+/** By a separate generator, too. @return a node computes after one post in this many; 0: never. */
 static uint32_t computing(uint64_t seed)
 {
     struct random random;
@@ -117,10 +117,10 @@ static uint32_t computing(uint64_t seed)
                : UINT32_C(1) << random_below(&random, COMPUTING_POSTS_BITS);
 }
 
-/** So many seeds have nodes that offer no checksums: all nodes, or every second one. */
+/** One seed in this many has nodes that offer no checksums: all, or every second one. */
 #define UNCHECKED_EVERY 6
 
-/** Decided apart, as well. */
+/** By a separate generator, too. */
 static uint32_t unchecked(uint64_t seed)
 {
     struct random random;
@@ -206,10 +206,10 @@ static void plan_crowd(struct scenario *scenario, struct random *random)
     scenario->work.into_first = random_below(random, 2) == 0;
 }
 
-/** So many seeds have one that works on remote memory. */
+/** One seed in this many has operations on remote memory. */
 #define REMOTE_EVERY 3
 
-/** Decided apart, as well. */
+/** By a separate generator, too. */
 static void plan_remote(struct scenario *scenario, uint64_t seed)
 {
     struct random random;
@@ -224,16 +224,16 @@ static void plan_remote(struct scenario *scenario, uint64_t seed)
         .crossing = random_below(&random, 4) == 0 && !has(scenario, FAULT_CROWD),
     };
     if (scenario->remote.crossing) {
-        /* Both ways, and some are no long gets or flawed: of what is left each way is still more
-         * than a node serves. */
+        /* Both ways; some are flawed or no long gets. The remaining ones each way still exceed what
+         * a node serves. */
         scenario->remote.operations = 5 * REMOTE_SERVED_PER_PEER;
     }
 }
 
-/** So many seeds have cards that cut on one more network. */
+/** One seed in this many has cards that cut on one more network. */
 #define CUTTING_EVERY 3
 
-/** Decided apart, as well. */
+/** By a separate generator, too. */
 static void plan_cutting(struct scenario *scenario, uint64_t seed)
 {
     struct sim_options *wire = &scenario->wire;
@@ -248,11 +248,11 @@ static void plan_cutting(struct scenario *scenario, uint64_t seed)
         random_below(&random, 4) == 0 ? 0 : 500000 + (uint32_t)random_below(&random, 500001);
 }
 
-/** So many seeds have all nodes on one host. */
+/** One seed in this many has all nodes on one host. */
 #define SHARING_EVERY 6
 
-/** Decided apart, as well: are the nodes processes of one host? Not if something is asked for that
- *  only networks have, or what takes one. */
+/** By a separate generator, too: are the nodes processes of one host? Not if options or faults need
+ *  a network. */
 static bool shares_memory(const struct run_options *options, uint32_t kinds)
 {
     struct random random;
@@ -266,7 +266,7 @@ static bool shares_memory(const struct run_options *options, uint32_t kinds)
            (kinds & FAULT_BIT(FAULT_CROWD)) == 0;
 }
 
-/** In some of these seeds the kernel allows no reading, in some now and then. */
+/** In some of these seeds the kernel forbids reading, in others sometimes. */
 static void plan_sharing(struct scenario *scenario, uint64_t seed)
 {
     static const uint32_t unread[] = {0, 0, 200000, 1000000};
@@ -280,10 +280,11 @@ static void plan_sharing(struct scenario *scenario, uint64_t seed)
     wire->unread_ppm = pick(&random, unread, 4);
 }
 
-/** So many seeds have hosts that say when a frame finds no process, always or now and then. */
+/** One seed in this many has hosts that report, always or sometimes, that a frame found no
+ *  process. */
 #define TELLING_EVERY 3
 
-/** Decided apart, as well. */
+/** By a separate generator, too. */
 static void plan_telling(struct scenario *scenario, uint64_t seed)
 {
     static const uint32_t told[] = {1000000, 500000, 250000};
@@ -322,7 +323,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     uint32_t kinds =
         random_kinds(&random) | narrow_kind(options->seed) | stranger_kind(options->seed);
     if (options->kinds != RUN_ANY) {
-        /* Alone, but on a wire that may do what wires do. */
+        /* This fault only, but with any faults of frames. */
         kinds = options->kinds == KINDS_OF_WIRE ? options->kinds
                                                 : options->kinds | (kinds & KINDS_OF_WIRE);
     }
@@ -345,7 +346,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     scenario->computing = computing(options->seed);
     scenario->bundle = random_below(&random, 4) != 0;
     scenario->limits = (struct message_limits)MESSAGE_LIMITS_DEFAULT;
-    if (random_below(&random, 2) == 0) { /* more is announced, of all lengths */
+    if (random_below(&random, 2) == 0) { /* more messages are announced, of all lengths */
         scenario->limits.eager_bytes = (uint32_t)random_below(&random, 32768);
     }
     scenario->limits.blocks_together =
@@ -363,7 +364,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     if (options->undetected_ppm != RUN_ANY) {
         scenario->wire.corrupted_ppm = options->undetected_ppm;
         scenario->wire.deliver_corrupted = true;
-        scenario->unchecked = 0; /* as by default */
+        scenario->unchecked = 0; /* the default */
     }
     override(&scenario->unchecked, options->unchecked);
 }

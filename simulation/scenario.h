@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scenario.h - what a seed makes of a run: the wire, the work, and which faults there are.
+ * scenario.h - what a seed decides: the wire, the work, and the faults.
  *
- *      all      any mixture of faults
+ *      all      any combination of faults
  *      wire     only those of frames (loss, duplicate, delay, reorder, corrupt)
- *      NAME     that one (faults.h), on a wire that may have those of frames
+ *      NAME     this one (faults.h), on a wire that may have those of frames
  */
 #ifndef BEOWIRE_SIMULATION_SCENARIO_H
 #define BEOWIRE_SIMULATION_SCENARIO_H
@@ -18,20 +18,20 @@ struct scenario {
     uint32_t kinds; /**< bits of enum fault_kind */
     uint64_t peer_timeout_ns;
     bool go_back_n;
-    uint32_t unchecked;           /**< every so many-th node offers no checksums; 0: all do */
-    uint32_t sealing;             /**< every so many-th node wants frames to be sealed; 0: none */
+    uint32_t unchecked;           /**< every n-th node offers no checksums; 0: all do */
+    uint32_t sealing;             /**< every n-th node wants sealed frames; 0: none */
     struct message_limits limits; /**< of all endpoints */
     bool bundle;
-    uint32_t computing; /**< a node computes after one post of so many; 0: never */
+    uint32_t computing; /**< a node computes after one post in n; 0: never */
 };
 
-/** The faults of a named scenario; RUN_ANY for "all". @return false: there is none of that name. */
+/** The faults of a named scenario; RUN_ANY for "all". @return false: unknown name. */
 bool scenario_find(const char *name, uint32_t *kinds);
 
-/** Are there faults that have nodes say nothing for long? */
+/** Are there faults that make nodes silent for long? */
 bool scenario_has_silence(const struct scenario *scenario);
 
-/** Decides all that the options leave to the seed. */
+/** Decides everything that the options leave to the seed. */
 void scenario_plan(struct scenario *scenario, const struct run_options *options);
 
 #endif /* BEOWIRE_SIMULATION_SCENARIO_H */

@@ -8,20 +8,20 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/** Bursts of a stranger, and frames of one, at most. */
+/** The most bursts, and frames in one. */
 #define BURSTS_MAX 100
-/** Of sealed frames it remembers one of so many. */
+/** It records one sealed frame in this many. */
 #define HEARD_EVERY 3
 #define BURST_FRAMES_MAX 16
 
-/** One pause of so many is long: by then peers that have gone are forgotten. */
+/** One pause in this many is long: then peers that have ended are forgotten. */
 #define LONG_PAUSE_EVERY 16
 #define LONG_PAUSE_NS (2 * SECOND)
 
 /** RESET is longer than the shortest frame that it answers. */
 #define MOST_TIMES_AS_LONG 3
 
-/* ---- what it hears, and judges ------------------------------------------------------------- */
+/* ---- listening, and judging --------------------------------------------------------------- */
 
 static uint32_t type_of(const struct sim_event *event)
 {
@@ -33,7 +33,7 @@ static bool *heard(const struct stranger *stranger, uint32_t at, uint32_t from)
     return &stranger->heard[(size_t)at * stranger->cluster->node_count + from];
 }
 
-/** @param known bytes of it that are at hand: zeros follow */
+/** @param known available bytes of the frame; zeros follow */
 static void record(struct stranger *stranger, const struct sim_event *event, size_t known)
 {
     struct stranger_record *record = &stranger->records[stranger->recorded++ % STRANGER_RECORDS];
@@ -51,7 +51,7 @@ static bool is_sealed(const uint8_t *data)
     unsigned type = frame_type_of(data);
     size_t header_bytes = frame_header_bytes((enum frame_type)type);
 
-    return !frame_is_never_sealed(type) && /* a checksum is shorter, and anybody can write it */
+    return !frame_is_never_sealed(type) && /* a checksum is shorter, and needs no secret */
            4 * (size_t)(*data % 16) == header_bytes + sizeof(struct frame_seal);
 }
 
@@ -68,7 +68,7 @@ static void judge_answer(struct stranger *stranger, const struct sim_event *even
     }
 }
 
-/** A node sends something. */
+/** A node has sent a frame. */
 static void hear_sent(struct stranger *stranger, const struct sim_event *event)
 {
     uint32_t type = type_of(event);
@@ -89,7 +89,7 @@ static void hear_sent(struct stranger *stranger, const struct sim_event *event)
     }
 }
 
-/** Something arrives at a node. What has the right key is honest, or a copy of what is. */
+/** A frame arrives at a node. One with the right key is honest, or a copy of an honest one. */
 static void hear_delivered(struct stranger *stranger, const struct sim_event *event)
 {
     const struct frame_header *header = (const struct frame_header *)(const void *)event->head;
@@ -123,7 +123,7 @@ static void observe(void *context, const struct sim_event *event)
     }
 }
 
-/** Is, or was, that incarnation one of this node's? */
+/** Does or did the incarnation belong to this node? */
 static bool is_of_node(const struct stranger *stranger, uint64_t incarnation, uint32_t node)
 {
     const struct stranger_node *known = &stranger->nodes[node];
@@ -164,7 +164,7 @@ void stranger_check(const struct stranger *stranger)
     }
 }
 
-/** Learns which endpoints there are. Whoever is new has heard nobody. */
+/** Learns the endpoints. A new one has received nothing yet. */
 static void learn(struct stranger *stranger)
 {
     const struct cluster *cluster = stranger->cluster;
@@ -185,9 +185,9 @@ static void learn(struct stranger *stranger)
     }
 }
 
-/* ---- what it says -------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------------------------ */
 
-/** A frame that is being forged. */
+/** A frame to be forged. */
 struct forgery {
     struct sim_event event;
     uint8_t data[FRAME_BYTES_MAX];
@@ -200,7 +200,7 @@ static void guess(struct stranger *stranger, void *data, size_t bytes)
     }
 }
 
-/** One of this node's, which it may have looked up; or 0, or anything. */
+/** An incarnation of this node, which is public; or 0, or anything. */
 static uint64_t some_incarnation(struct stranger *stranger, uint32_t node)
 {
     switch (random_below(&stranger->random, 4)) {
@@ -214,7 +214,7 @@ static uint64_t some_incarnation(struct stranger *stranger, uint32_t node)
     }
 }
 
-/** The body of a CONNECT or ACCEPT in which all is right, but what nobody can guess. */
+/** The body of a CONNECT or ACCEPT that is right except for what cannot be guessed. */
 static void write_connect(struct stranger *stranger, const struct sim_event *event,
                           struct frame_connect *body, uint32_t bytes)
 {
@@ -239,7 +239,7 @@ static void write_connect(struct stranger *stranger, const struct sim_event *eve
     memcpy(body->place, &layout, sizeof body->place);
 }
 
-/** A frame of this type that is well formed. */
+/** A well-formed frame of this type. */
 static uint32_t write_frame(struct stranger *stranger, enum frame_type type,
                             struct forgery *forgery)
 {
@@ -274,10 +274,11 @@ static uint32_t write_frame(struct stranger *stranger, enum frame_type type,
     return head_bytes + payload_bytes;
 }
 
-/** Sends a frame of any type, or none, from its own place or a node's. Half of them ask. */
+/** Sends a frame of any type, or none, from its own place or a node's. Half of them are
+ *  CONNECTs. */
 static void forge(struct stranger *stranger)
 {
-    static struct forgery forgery; /* too long for a stack; nothing of it is kept */
+    static struct forgery forgery; /* too large for the stack; not kept */
     struct random *random = &stranger->random;
     const struct cluster *cluster = stranger->cluster;
     bool own = random_below(random, 2) == 0;
@@ -302,7 +303,7 @@ static void forge(struct stranger *stranger)
     sim_wire_forge(cluster->wire, &forgery.event);
 }
 
-/** Says that whoever got this sealed frame knows nothing of its connection. */
+/** Claims that the receiver of this sealed frame does not know the connection. */
 static void deny(struct stranger *stranger, const struct stranger_record *record)
 {
     const struct frame_header *header = (const struct frame_header *)(const void *)record->data;
@@ -321,7 +322,7 @@ static void deny(struct stranger *stranger, const struct stranger_record *record
                                                                 .head = data});
 }
 
-/** Says again what somebody has said, or something like it. */
+/** Repeats a recorded frame, unchanged or altered. */
 static void replay(struct stranger *stranger)
 {
     static uint8_t data[FRAME_BYTES_MAX];
@@ -336,8 +337,8 @@ static void replay(struct stranger *stranger)
     }
     memcpy(data, record->data, record->bytes);
     if (sealed && random_below(random, 2) == 0) {
-        /* What follows its first bytes may be padding, which may be anything. What says where
-         * memory is has to go on saying it, for the sake of the wire's hash. */
+        /* Bytes after the header may be padding of any value. Those that describe memory must not
+         * change, for the sake of the wire's hash. */
         unsigned type = frame_type_of(data);
         bool says = type == FRAME_ANNOUNCE || type == FRAME_OFFER || type == FRAME_GRANT;
         uint64_t least = says ? offsetof(struct frame_header, flags) : 0;

@@ -1,46 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stranger.h - somebody on the wire who is no endpoint and knows no secret: it forges frames, and
- * nothing comes of it.
+ * stranger.h - an attacker on the wire, who is no endpoint and knows no secret. It forges frames,
+ * which must have no effect.
  *
- * It has a place of its own, behind those of the nodes, and knows where they are and what their
- * incarnations are: anybody may. Its frames are of every type, with keys, proofs and contents that
- * it guesses, and say that they come from its own place or from a node's. In some runs it is on
- * the path, too: it hears each CONNECT and ACCEPT, and says some of them again, unchanged, when it
- * likes. Sealed frames it hears as well, and says them again as they were, or with a bit altered,
- * and that their receiver knew nothing of them (RESET). It comes in bursts, while there is work and
- * long after.
+ * It has its own place behind those of the nodes, and knows the nodes' places and incarnations,
+ * which are public. It sends frames of all types, with guessed keys, proofs and contents, from its
+ * own place or a node's. In some runs it is also on the path: it records CONNECTs, ACCEPTs and
+ * sealed frames. It repeats some of them later, unchanged or (sealed ones) with a bit altered, and
+ * sends RESETs in the name of their receivers. It acts in bursts, during the work and long after.
  *
- * What else it does is judge, by what goes over the wire and by who is whose peer:
+ * It also checks these rules, by the frames on the wire and the nodes' peers:
  *
- *      no state        a node's peers are endpoints that there are or were, where they are
- *      no answer       to the stranger's place goes nothing but RESET, one for a frame that could
- *                      be somebody's whose connection was forgotten, and three times its own
- *                      bytes at most
- *      no flood        to a node from which nothing has come that has a key of the sender's goes
- *                      nothing but CONNECT, ACCEPT and RESET
+ *      no state        a node's peers are present or past endpoints, at their places
+ *      no answer       nothing but RESET is sent to the stranger's place: one for a frame that
+ * could belong to a forgotten connection, and at most three times its own bytes no flood only
+ * CONNECT, ACCEPT and RESET are sent to a node from which no frame with a key of the sender has
+ * arrived
  *
- * A broken rule ends the process (cluster_fail()). That honest work goes on is the oracle's
- * question: nobody is excused by a stranger.
+ * A violation ends the process (cluster_fail()). The oracle checks that honest work proceeds; a
+ * stranger excuses nothing.
  */
 #ifndef BEOWIRE_SIMULATION_STRANGER_H
 #define BEOWIRE_SIMULATION_STRANGER_H
 
 #include "cluster.h"
 
-/** Endpoints that a node has, one after the other, at most. */
+/** The most endpoints of a node, one after the other. */
 #define STRANGER_GENERATIONS 16
 
-/** Frames that it remembers. */
+/** Frames that it records. */
 #define STRANGER_RECORDS 32
 
-/** A frame of somebody else's. */
+/** A recorded frame. */
 struct stranger_record {
     uint32_t from;
     uint32_t to;
     uint32_t rail;
     uint32_t bytes;
-    uint8_t *data; /**< has room for any frame */
+    uint8_t *data; /**< room for any frame */
 };
 
 /** What it knows of a node. */
@@ -52,39 +49,39 @@ struct stranger_node {
 struct stranger {
     struct cluster *cluster;
     struct random random;
-    uint32_t place; /**< its number on the wire: the first behind the nodes */
+    uint32_t place; /**< its number on the wire, the first behind the nodes */
     bool on_path;
-    bool resets_allowed; /**< nobody is silent for so long that RESETs would be believed */
+    bool resets_allowed; /**< no peer is silent for long enough that RESETs would be believed */
     uint32_t bursts_left;
-    uint64_t pause_ns; /**< most pauses are no longer */
-    uint64_t next_ns;  /**< when it does something next */
+    uint64_t pause_ns; /**< most pauses are at most this long */
+    uint64_t next_ns;  /**< of its next action */
     struct stranger_node *nodes;
-    bool *heard; /**< [at * nodes + from]: a frame with a key of `at` has come */
+    bool *heard; /**< [at * nodes + from]: a frame with a key of `at` has arrived */
     struct stranger_record records[STRANGER_RECORDS];
     uint64_t recorded;
     uint64_t replayed;
     uint64_t altered;
-    uint64_t said;       /**< frames of its own place that have arrived, but those to which the
-                              answer is silence, ... */
-    uint64_t said_bytes; /**< ... and bytes of all of its place */
-    uint64_t resets;     /**< frames that were sent to its place, ... */
+    uint64_t said; /**< frames from its own place that have arrived, except those that are never
+                      answered */
+    uint64_t said_bytes; /**< bytes of all frames from its place */
+    uint64_t resets;     /**< frames sent to its place */
     uint64_t reset_bytes;
 };
 
-/** The cluster's wire has one place more than nodes; none of them is up. From now on the stranger
- *  observes the wire, and keeps the trace in the cluster's stead.
+/** The cluster's wire must have one place more than nodes; all nodes must be down. From now on the
+ *  stranger observes the wire, and writes the trace instead of the cluster.
  *
- * @param duration_ns how long work is posted
- * @return who has to be closed before the cluster */
+ *  @param duration_ns how long work is posted
+ *  @return the stranger, to be closed before the cluster */
 struct stranger *stranger_open(struct cluster *cluster, uint64_t duration_ns, uint64_t seed);
 
 void stranger_close(struct stranger *stranger);
 
-/** Does what is due, and judges. Has to be called after nodes have been started or ended, before
- *  time goes on. @return when something is due next; UINT64_MAX: never. */
+/** Performs what is due, and checks its rules. Call it after nodes have been started or ended,
+ *  before time advances. @return when the next is due; UINT64_MAX: never. */
 uint64_t stranger_step(struct stranger *stranger);
 
-/** Judges who is whose peer. */
+/** Checks the peers of all nodes. */
 void stranger_check(const struct stranger *stranger);
 
 #endif /* BEOWIRE_SIMULATION_STRANGER_H */

@@ -77,7 +77,7 @@ static const char *type_name(uint8_t type)
     case FRAME_GRANT:
         return "GRANT";
     }
-    return "UNKNOWN"; /* another version's, or a mangled one */
+    return "UNKNOWN"; /* of another version, or damaged */
 }
 
 void trace_frame(void *context, const struct sim_event *event)

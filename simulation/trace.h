@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trace.h - what happens to frames, a line each:
+ * trace.h - writes a line for each event of a frame:
  *
  *      TIME EVENT FROM>TO rail RAIL TYPE sequence N acknowledgement N credit N flags X bytes N
  *
- * TIME is virtual, in nanoseconds. Nothing in it depends on anything but the seed, so the traces of
- * two runs are the same, byte for byte.
+ * TIME is virtual, in nanoseconds. Everything depends on the seed only, so the traces of two runs
+ * are identical.
  */
 #ifndef BEOWIRE_SIMULATION_TRACE_H
 #define BEOWIRE_SIMULATION_TRACE_H

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/** What could not be posted is tried again after this. */
+/** Time before another attempt to post. */
 #define RETRY_NS 10000u
 
-/** Claims are tried for so long before a receive is posted instead. */
+/** How long claims are tried before a receive is posted instead. */
 #define CLAIM_NS 2000000u
 
 /* ---- what happens to nodes ----------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static void end_message(struct workload *workload, struct workload_message *mess
     finish(workload, message);
 }
 
-/** @return false: not now. */
+/** @return false: not yet. */
 static bool post_send(struct workload *workload, struct workload_message *message)
 {
     struct cluster *cluster = workload->cluster;
@@ -135,7 +135,7 @@ static bool post_send(struct workload *workload, struct workload_message *messag
     return true;
 }
 
-/** Looks for the message of a receive, and takes it aside. @return -ENOMSG: it is not there. */
+/** Peeks for the message of a receive, and claims it. @return -ENOMSG: none. */
 static int claim(struct workload *workload, struct workload_receive *receive,
                  const struct core_peer *from)
 {
@@ -161,7 +161,7 @@ static int claim(struct workload *workload, struct workload_receive *receive,
                                    receive);
 }
 
-/** @return false: not now. */
+/** @return false: not yet. */
 static bool post_receive(struct workload *workload, struct workload_receive *receive)
 {
     struct cluster *cluster = workload->cluster;
@@ -196,7 +196,7 @@ static bool post_receive(struct workload *workload, struct workload_receive *rec
             oracle_refused(workload, receive->at, receive->from, status);
         }
     } else if (receive->last) {
-        return false; /* another endpoint may take the place of the one that is down */
+        return false; /* another endpoint may replace the one that is down */
     }
     if (status == -EAGAIN) {
         return false;
@@ -325,7 +325,7 @@ static uint64_t post(struct workload *workload, uint64_t until_ns)
     return next_ns;
 }
 
-/** Is there anything that may be posted at the next try? */
+/** May anything be posted at the next attempt? */
 static bool retries(const struct workload *workload)
 {
     for (uint32_t i = 0; i < workload->waiting_receive_count; i++) {
@@ -362,7 +362,7 @@ static void take_completions(struct workload *workload, uint32_t node)
         cluster_trace(workload->cluster, "done at %u: %s %u tag %llu bytes %llu: %d", node,
                       operation_name(done.operation), done.immediate, (unsigned long long)done.tag,
                       (unsigned long long)done.bytes, done.status);
-        /* Nobody posted what says that a put has arrived: it has no context. */
+        /* The notification of a put has no context. */
         switch (done.context != NULL ? *(const enum workload_context *)done.context
                                      : WORKLOAD_REMOTE) {
         case WORKLOAD_MESSAGE: {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which messages are sent and received, and when: all of it follows from the seed. */
+/* Plans which messages are sent and received, and when, all from the seed. */
 #include "workload.h"
 
 #include <stdlib.h>
 
-/** Any tag but a flood's. */
+/** Any tag except a flood's. */
 #define ANY_TAG (~WORKLOAD_FLOOD_TAG)
 
 static void *allocate(size_t count, size_t bytes)
@@ -26,7 +26,7 @@ uint8_t workload_content(const struct workload_message *message, uint64_t offset
     return (uint8_t)(mixed >> 56 ^ mixed >> 24);
 }
 
-/** Lengths where something changes: frames' room, the eager limit; else anything. */
+/** Lengths at limits: the room of a frame, the eager limit; else random. */
 static uint64_t random_bytes(struct workload *workload)
 {
     struct random *random = &workload->random;
@@ -76,7 +76,7 @@ static int by_time_message(const void *a, const void *b)
     return (left->index > right->index) - (left->index < right->index);
 }
 
-/** `order` numbers them while they are planned. */
+/** `order` numbers them during planning. */
 static int by_time_receive(const void *a, const void *b)
 {
     const struct workload_receive *left = a;
@@ -148,7 +148,7 @@ static void plan_receives(struct workload *workload)
             message->data[offset] = workload_content(message, offset);
         }
         plan_receive(workload, message, &workload->receives[i]);
-        /* What wildcards have stolen from others is taken in the end. */
+        /* At the end, takes messages whose receives matched others by wildcards. */
         workload->receives[count + i] = (struct workload_receive){
             .context = WORKLOAD_RECEIVE,
             .at = message->to,
