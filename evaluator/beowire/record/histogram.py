@@ -48,15 +48,15 @@ _LOWERS: _Integers = np.array([bucket_lower(index) for index in range(BUCKETS)],
 class Histogram:
     """Counts of whole nanoseconds in log-linear buckets, with the exact smallest and largest.
 
-    What comes from an engine or a record, of which a run has hundreds of thousands, keeps only the
-    buckets that hold something, some 1 KB; what is added to has them all, 57 KB.
+    A histogram of an engine or a record, of which a run has hundreds of thousands, keeps only its
+    non-empty buckets, about 1 KB; one that is added to has all buckets, 57 KB.
 
     Not thread-safe. `minimum_ns` and `maximum_ns` are meaningful only when `total` is not 0.
     """
 
     def __init__(self) -> None:
         """Makes an empty histogram."""
-        self._indices: _Integers | None = None  # of the buckets that _counts is of; None: of all
+        self._indices: _Integers | None = None  # of the buckets in _counts; None: of all
         self._counts: _Integers = np.zeros(BUCKETS, dtype=np.int64)
         self._cumulative: _Integers | None = None
         self.total = 0
@@ -90,7 +90,7 @@ class Histogram:
         """From `[[lower bound of a bucket, count], ...]`, as engines and records write it.
 
         Raises ValueError for a bound that no bucket has, a count below 1, bounds that do not
-        rise, or extremes outside their buckets: what is wrong must not become a figure.
+        rise, or extremes outside their buckets, so that wrong input gives no result.
         """
         histogram = cls.__new__(cls)
         histogram._cumulative = None
@@ -145,7 +145,7 @@ class Histogram:
         self._cumulative = None
 
     def buckets(self) -> list[list[int]]:
-        """`[[lower bound, count], ...]` of the buckets that hold something, rising."""
+        """`[[lower bound, count], ...]` of the non-empty buckets, rising."""
         places = np.flatnonzero(self._counts)
         indices = places if self._indices is None else self._indices[places]
         lowers, counts = _LOWERS[indices].tolist(), self._counts[places].tolist()
@@ -154,7 +154,7 @@ class Histogram:
     def value_at(self, rank: float) -> float:
         """The value of the `rank`-th smallest sample, 1 to `total`; between whole ranks, linear.
 
-        Samples are taken to be spread evenly over their bucket.
+        Assumes that samples are spread evenly over their bucket.
         """
         if not 1 <= rank <= self.total:
             raise ValueError(f"rank {rank} of {self.total} samples")
@@ -191,7 +191,7 @@ class Histogram:
         return int(self._cumulated()[place]) - count, count
 
     def _spread(self) -> None:
-        """From now on there is room for any value."""
+        """Makes room for any value."""
         if self._indices is not None:
             counts = np.zeros(BUCKETS, dtype=np.int64)
             counts[self._indices] = self._counts

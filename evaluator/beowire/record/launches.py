@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is kept in memory of the results of one cell while a record is read, launch by launch.
+"""Keeps the results of one cell in memory while a record is read, launch by launch.
 
-A whole result takes some 0.1 MB, nearly all of it for its histogram, and a record may have a
-thousand launches of a thousand cells. So the histograms of launches are added up as they come, of
-the rounds the extremes stay, and from so many launches on single ones are no longer kept: their
-figures go to columns of numbers, 0.6 KB a launch, and one result stands for all, with the medians
-of theirs. What `beowire diff` needs of each is kept (LaunchFigures). The record has all.
+A result takes about 0.1 MB, nearly all of it for its histogram, and a record may have a thousand
+launches of a thousand cells. So the histograms of launches are added up as they are read, and of
+the rounds only the extremes are kept. Above WHOLE launches, single results are not kept: their
+figures go to columns of numbers, 0.6 KB a launch, and one result with their medians represents
+all. LaunchFigures keeps what `beowire diff` needs of each launch.
 """
 
 import math
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from beowire.record.lines import Result
 
-#: Launches of a cell that are kept one by one.
+#: The most launches of a cell that are kept singly.
 WHOLE = 20
 
 _Path = tuple[str | int, ...]
@@ -25,25 +25,25 @@ _Path = tuple[str | int, ...]
 #: Members of a result that are sums of those of launches; other numbers are medians.
 _SUMS = ("n", "rounds", "lost", "probed_rounds", "elapsed_ns")
 
-#: Members that are gathered in their own way.
+#: Members that are combined in other ways.
 _APART = {"histogram", "round_medians", "status", "stopped_by", "launch"}
 
 
 class LaunchFigures(NamedTuple):
-    """What one launch found of a cell."""
+    """The results of one launch for a cell."""
 
     launch: int
     ok: bool
-    """The cell is whole."""
+    """The cell is complete."""
     is_rate: bool
     median: float | None
-    """Of its time in ns, or its rate; None: it has neither."""
+    """Of its time in ns, or its rate; None: neither."""
     p99: float | None
     """Of its time."""
 
 
 def figures_of(result: Result) -> LaunchFigures:
-    """Those of a result of one launch."""
+    """The figures of one launch's result."""
     time = result.time()
     quantity = time or result.rate_bytes_per_s
     return LaunchFigures(
@@ -56,16 +56,16 @@ def figures_of(result: Result) -> LaunchFigures:
 
 
 class CellLaunches:
-    """Gathers the results of one cell; of one launch, nothing is changed."""
+    """Collects the results of one cell; a single launch is not changed."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Makes an empty collection."""
         self._results: list[Result] = []
         self._pool: dict[int, int] = {}
         self._folded: _Folded | None = None
 
     def add(self, result: Result) -> None:
-        """The next one."""
+        """Adds a result."""
         if self._folded is not None:
             self._gather(result)
             self._folded.add(result)
@@ -83,18 +83,18 @@ class CellLaunches:
             self._results = []
 
     def results(self) -> list[Result]:
-        """One by one; of many launches, one that stands for all."""
+        """All results; for many launches, one that represents all."""
         found = [self._folded.merged()] if self._folded is not None else list(self._results)
         if self._pool:
             found[0] = _with(found[0], {"histogram": {"buckets": sorted(self._pool.items())}})
         return found
 
     def figures(self) -> list[LaunchFigures]:
-        """Of each launch, where one result stands for all; else none."""
+        """Of each launch, if one result represents all; else none."""
         return [] if self._folded is None else self._folded.figures
 
     def _gather(self, result: Result) -> None:
-        """Adds its histogram to that of all launches."""
+        """Adds the result's histogram to that of all launches."""
         for lower, count in result.histogram.buckets if result.histogram else ():
             self._pool[lower] = self._pool.get(lower, 0) + count
 
@@ -124,7 +124,7 @@ class _Folded:
         self._rounds = _extremes([*self._rounds, *result.round_medians])
 
     def merged(self) -> Result:
-        """All of them as one: of the last that is whole, with every number that of all."""
+        """One result for all: the last complete one, with the combined numbers of all."""
         assert self._template is not None
         values = self._filled(self._template.model_dump(exclude=_APART), ())
         values |= {
@@ -140,7 +140,7 @@ class _Folded:
     def _filled(self, value: Any, path: _Path) -> Any:
         column = self._columns.get(path)
         if isinstance(value, dict | list | tuple):
-            # An interval that one launch lacks is none of all.
+            # If one launch lacks an interval, there is none for all.
             if column is not None and _is_interval(path):
                 return None
             if isinstance(value, dict):
@@ -152,7 +152,7 @@ class _Folded:
 
 
 def _of_all(column: "array[float]", like: Any, path: _Path) -> Any:
-    """What stands for the numbers of all launches; `like`: of its kind."""
+    """Combines the numbers of all launches into one of the type of `like`."""
     if any(map(math.isnan, column)):
         return None
     name = path[-1]
@@ -185,7 +185,7 @@ def _leaves(value: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
 
 
 def _lightened(result: Result) -> Result:
-    """Without its histogram, and with the extremes of its rounds alone."""
+    """Without its histogram, and with only the extremes of its rounds."""
     if result.histogram is None and len(result.round_medians) <= 2:
         return result
     return result.model_copy(
@@ -199,7 +199,7 @@ def _extremes(values: Sequence[float]) -> list[float]:
 
 
 def _with(result: Result, changes: dict[str, Any]) -> Result:
-    """The result with members that are checked."""
+    """The result with changed members, validated."""
     changed = type(result).model_validate({**result.model_dump(), **changes})
     changed.stands_for(result.launches)
     return changed

@@ -2,8 +2,8 @@
 """The lines of the record of a run. The format is docs/RECORD.md.
 
 Times are in nanoseconds, rates in bytes per second, sizes in bytes. Values are checked strictly
-(no text where a number belongs, no NaN, no infinity). A field that this version does not know is
-kept, so a record that passes through an older reader of the same schema loses nothing.
+(no text in place of a number, no NaN, no infinity). Unknown fields are kept, so an older reader of
+the same schema loses nothing when it copies a record.
 """
 
 from typing import Annotated, Literal
@@ -25,7 +25,7 @@ from beowire.record.parts import Found, Link, RecordLine, RecordPart
 #: it; a new type of line, a changed meaning or a removed field does.
 SCHEMA = 1
 
-#: What one cell of an environment can hold: what a person would compare between two nodes.
+#: A value of an environment, comparable between two nodes.
 EnvironmentValue = str | int | float | bool | None
 
 #: Driver, pattern, size and load.
@@ -35,7 +35,7 @@ _Lenient = Strict(False)  # a list may stand for a tuple: JSON knows only lists
 
 
 def _encodable(value: object) -> object:
-    """Replaces what UTF-8 cannot hold: a command line may have any bytes, a record may not."""
+    """Replaces what UTF-8 cannot represent: a command line may have any bytes, a record may not."""
     match value:
         case str():
             return value.encode(errors="replace").decode()
@@ -47,20 +47,20 @@ def _encodable(value: object) -> object:
             return value
 
 
-#: For texts of others.
+#: For texts from outside.
 Encodable = BeforeValidator(_encodable)
 Text = Annotated[str, Encodable]
 
 
 class Wire(RecordPart):
-    """The limit that no protocol on this wire can pass."""
+    """The upper limit for any protocol on this wire."""
 
     payload_bytes_per_s: float = Field(gt=0)
     """Bytes of payload per second of full-sized frames, back to back."""
 
 
 class Clock(RecordPart):
-    """The clock that timed, as the engine measured it."""
+    """The clock used for timing, as the engine measured it."""
 
     source: str
     overhead_ns: float = Field(ge=0)
@@ -69,12 +69,12 @@ class Clock(RecordPart):
 
 
 class CallCost(RecordPart):
-    """What was added to each system call there, as an engine measured it."""
+    """The cost added to each system call, as an engine measured it."""
 
     steps: int = Field(ge=0)
-    """Of the filter that adds it."""
+    """Length of the filter that adds it."""
     before_ns: float
-    """What one takes without: getppid(2)."""
+    """Duration of getppid(2) without it."""
     added_ns: float
 
 
@@ -85,10 +85,10 @@ class NodeEnd(RecordPart):
     address: str | None = None
     interface: str | None = None
     cpu: int | None = None
-    """The CPU that the engines were pinned to; None when they were not."""
+    """The CPU to which the engines were pinned; None: not pinned."""
     clock: Clock | None = None
     call_cost: CallCost | None = None
-    """None: nothing was added."""
+    """None: no added cost."""
     environment: dict[str, EnvironmentValue] = Field(default_factory=dict)
 
 
@@ -102,11 +102,11 @@ class DriverInfo(RecordPart):
     reliable: bool
     spins: bool
     posts: bool = False
-    """It can begin to send and receive, and go on meanwhile."""
+    """It can post sends and receives, and continue meanwhile."""
     fixed: bool = False
-    """Messages lie in memory that was named in advance."""
+    """Its messages use buffers chosen in advance."""
     collective: bool = False
-    """It has operations of all ends together."""
+    """It has collective operations."""
     min_size: int
     max_size: int
     ready: bool
@@ -117,44 +117,44 @@ class ProbeInfo(RecordPart):
     """What a probe counts at each end, as the engines reported it."""
 
     name: str
-    """In results; it ends in its unit, if it has one."""
+    """Its name in results, which ends in its unit, if any."""
     summary: str
     unit: str
-    """`ns`, or empty for a number of things."""
+    """`ns`, or empty for a count."""
     per: Literal["message", "second"]
-    """What its values are of."""
+    """The values are per message or per second."""
     probe: str
-    """What counts it: `--probes` takes this."""
+    """The probe that counts it, as in `--probes`."""
     how: str
     of: str
-    """`process`, `cpus` (those that the engine may use, whoever uses them) or `machine`."""
+    """`process`, `cpus` (all use of the CPUs that the engine may use) or `machine`."""
     disturbs: bool
-    """It costs what is measured something: it has rounds of its own."""
+    """It slows down what is measured, so it has separate rounds."""
     reasons: list[str]
-    """Why it cannot be had: of the initiator, of the responder; empty: it can."""
+    """Why it is not available at the initiator and the responder; empty: it is."""
 
 
 class Meta(RecordLine):
-    """The first line: what was asked for, where, and on what."""
+    """The first line: the command, its options, and the nodes."""
 
     type: Literal["meta"] = "meta"
     schema_version: int = Field(default=SCHEMA, alias="schema", ge=1)
     beowire: str
-    """The version that measured."""
+    """The version of beowire that measured."""
     started: AwareDatetime
     command: Annotated[list[str], Encodable]
-    """The command line, one word an item."""
+    """The words of the command line."""
     options: Annotated[dict[str, JsonValue], Encodable]
     link: Link
     wire: Wire | None
     ends: list[NodeEnd] = Field(min_length=2, max_length=2)
     """The initiator, then the responder."""
     others: list[NodeEnd] = Field(default_factory=list)
-    """The other nodes, where a pattern was between more than two."""
+    """The other nodes, if a pattern used more than two."""
     drivers: list[DriverInfo]
     probes: list[ProbeInfo] = Field(default_factory=list)
     findings: list[Found] = Field(default_factory=list)
-    """What of the nodes costs time, the worst first; none: it was not looked."""
+    """Findings about the nodes that cost time, the worst first; none: not checked."""
 
 
 class Summary(RecordPart):
@@ -162,9 +162,9 @@ class Summary(RecordPart):
 
     median: float = Field(ge=0)
     ci95: Annotated[tuple[float, float], _Lenient] | None
-    """95 % interval of the median; None when there were too few rounds for one."""
+    """95 % confidence interval of the median; None: too few rounds."""
     p90: float | None
-    """None when n is too small for an upper limit of this percentile."""
+    """None: n is too small for an upper limit of this percentile."""
     p99: float | None
     min: float
     max: float
@@ -175,7 +175,7 @@ class Histogram(RecordPart):
 
     kind: Literal["log-linear-7"] = "log-linear-7"
     buckets: list[Annotated[tuple[int, int], _Lenient]]
-    """(smallest value in ns, count) of each bucket that holds something, rising."""
+    """(smallest value in ns, count) of each non-empty bucket, rising."""
 
     @model_validator(mode="after")
     def _in_order(self) -> "Histogram":
@@ -195,25 +195,25 @@ def _is_bucket(lower_ns: int) -> bool:
 
 
 class CpuCost(RecordPart):
-    """What one message cost one end; means over the measured messages."""
+    """Cost of a message at one end: means over the measured messages."""
 
     user_ns: float
     system_ns: float
     voluntary_switches: float
     involuntary_switches: float
     softirq_ns: float | None = None
-    """The machine's in that time, as far as it is not in the process's own; None: not known."""
+    """The machine's softirq time not included in the process's own; None: unknown."""
     irq_ns: float | None = None
-    """The same of interrupts themselves; None: it is in the others."""
+    """The same for interrupts; None: included in the others."""
 
 
 class CpuMethods(RecordPart):
-    """CPU time of a message at both ends together, seen in two ways in the same rounds."""
+    """CPU time of a message, summed over both ends, measured in two ways in the same rounds."""
 
     accounted_ns: float
-    """What the kernel charged to the engines, and softirq time."""
+    """Time that the kernel charged to the engines, and softirq time."""
     taken_ns: float
-    """What was not left to a soaker of the lowest priority on their CPUs, whoever took it."""
+    """Time on their CPUs that a soaker of the lowest priority did not get."""
     differ: bool
     """By more than 5 % of the larger, and 1 % of a CPU."""
 
@@ -222,27 +222,27 @@ class Level(RecordPart):
     """One rate of an open loop."""
 
     share: float | None
-    """Of the loss-free rate; None: the user has named the rate."""
+    """Of the loss-free rate; None: the user chose the rate."""
     rate_messages_per_s: float
     n: int
     """Measured messages that arrived."""
     lost: int
     late: int
-    """That left more than an interval after they were due."""
+    """Messages sent more than an interval after they were due."""
     time_ns: Summary
 
 
 class Senders(RecordPart):
-    """An incast of so many."""
+    """An incast of this many senders."""
 
     senders: int
     time_ns: Summary
-    """Until the last of them has its answer."""
+    """Time until the last of them has its answer."""
     goodput_bytes_per_s: float
 
 
 class PairFigures(RecordPart):
-    """Two nodes: medians over the rounds."""
+    """Results of two nodes: medians over the rounds."""
 
     a: str
     b: str
@@ -250,7 +250,7 @@ class PairFigures(RecordPart):
     rate_bytes_per_s: float
 
 
-#: The parts of a message's way, in the order in which it meets them.
+#: The parts of a message's path, in order.
 PARTS = (
     "own code",
     "system call",
@@ -266,13 +266,13 @@ PARTS = (
 
 
 class Explained(RecordPart):
-    """Where half a round trip went, by samples of both ends' processors (`beowire explain`)."""
+    """Parts of half a round trip, by sampling both ends' processors (`beowire explain`)."""
 
     half_rtt_ns: float = Field(gt=0)
-    parts_ns: dict[str, float]  # seen at work, both ends together; names: PARTS
-    rest_ns: float  # what is left; negative: both ends worked at once
-    spins: bool  # then the program's own code is in what is left
-    seen: float  # of the processors' time, as a share, by samples and as idle
+    parts_ns: dict[str, float]  # sampled, sum of both ends; names: PARTS
+    rest_ns: float  # the rest; negative: both ends worked at the same time
+    spins: bool  # then the program's own code is part of the rest
+    seen: float  # share of the processors' time, sampled or idle
     samples: int
 
 
@@ -280,90 +280,90 @@ class Result(RecordLine):
     """A measured cell: driver x pattern x size x launch."""
 
     type: Literal["result", "partial"] = "result"
-    """`partial`: what there is so far; a later line of the same cell takes its place."""
+    """`partial`: the result so far; a later line of the same cell replaces it."""
     driver: str
     pattern: str
-    """A name of beowire.plan.patterns, or of a later version's."""
+    """A name in beowire.plan.patterns, or in that of a later version."""
     size: int = Field(ge=0)
     launch: int = Field(ge=1)
     n: int = Field(ge=0)
     """Measured messages."""
     rounds: int = Field(ge=0)
     batch: int = Field(ge=1)
-    """Round trips that one sample covers; percentiles are of samples."""
+    """Round trips per sample; percentiles are those of samples."""
     lost: int = Field(ge=0)
     status: Text
-    """`ok`, or in a line why the cell is not whole."""
+    """`ok`, or in one line why the cell is incomplete."""
     stopped_by: Literal["precise", "time", "rounds", "error"]
     half_rtt_ns: Summary | None = None
-    """Of patterns whose messages come back at once."""
+    """Of patterns whose messages are returned at once."""
     time_ns: Summary | None = None
     """Of other patterns that report times."""
     rate_bytes_per_s: Summary | None = None
-    """For times: size / time, so p90 is the rate of the slow tail."""
+    """For times: size / time, so p90 is the rate of slow messages."""
     rate_messages_per_s: Summary | None = None
     """For rates only: the same, counted in messages."""
     walk_bytes: int | None = None
-    """Memory that each end's messages walked through, to be met by no cache; None: they did not."""
+    """Memory that each end's messages used in turn, to avoid caches; None: one buffer."""
     cache_bytes: int | None = None
-    """Of the last-level cache that this was to be twice of; 0: the kernel does not say."""
+    """Size of the last-level cache, half of the intended `walk_bytes`; 0: unknown."""
     overlap_send: float | None = None
-    """Share of a transfer that went on while the sender computed, 0 to 1 (pattern `overlap`)."""
+    """Share of a transfer that proceeded while the sender computed, 0 to 1 (pattern `overlap`)."""
     overlap_receive: float | None = None
     """The same while the receiver computed."""
     levels: list[Level] = Field(default_factory=list)
-    """At which rates messages were sent, and what became of them (pattern `open-loop`)."""
+    """Results by rate of sending (pattern `open-loop`)."""
     loss_free_messages_per_s: float | None = None
-    """The rate that these are shares of; None: something was lost at any rate, or one was given."""
+    """The highest rate without loss; None: loss at any rate, or the user chose the rates."""
     clock_bound_ns: float | None = None
-    """How far times of one way may be wrong to either side (pattern `oneway`)."""
+    """Largest error of one-way times, in either direction (pattern `oneway`)."""
     senders: list[Senders] = Field(default_factory=list)
     """By the number of senders (pattern `incast`)."""
     pairs: list[PairFigures] = Field(default_factory=list)
-    """Of each pair of nodes (patterns `pairs`, `all-pairs`)."""
+    """By pair of nodes (patterns `pairs`, `all-pairs`)."""
     slow: list[Text] = Field(default_factory=list)
-    """Links that are slower than the others, in words (pattern `all-pairs`)."""
+    """Links that are slower than others, one line each (pattern `all-pairs`)."""
     start_skew_ns: float | None = None
-    """Between the first and the last to begin where all were to at once, in the median round."""
+    """Time between the first and the last start, if all should start together; median of rounds."""
     round_medians: list[float] = Field(default_factory=list)
-    """In measuring order, in the pattern's unit."""
+    """In order of measurement, in the pattern's unit."""
     histogram: Histogram | None = None
     """All rounds merged; round-trip (not half) times. None for rates."""
     cpu: list[CpuCost]
-    """Initiator, responder; one item if there is one process, none if nothing was measured."""
+    """Initiator, responder; one item for a single process, none if nothing was measured."""
     cpu_ns_per_message: float | None = None
-    """User, system and softirq time of both ends; None where softirq time is not known."""
+    """User, system and softirq time of both ends; None: softirq time is unknown."""
     service_demand_us_per_kb: float | None = None
-    """CPU time of both ends, as above, to 1024 bytes of payload that crossed."""
+    """CPU time of both ends, as above, per 1024 bytes of transferred payload."""
     bytes_per_system_s: list[float | None] = Field(default_factory=list)
-    """Payload that crossed to a second of system time, of each end; None: it had none."""
+    """Transferred payload per second of system time, of each end; None: no system time."""
     probes: list[dict[str, float | None]] = Field(default_factory=list)
-    """What else probes counted at each end, by name: to a message or a second, as `meta` says; None
-    where it cannot be had."""
+    """Other figures of probes at each end, by name, per message or second as in `meta`; None: not
+    available."""
     probes_ci95: list[dict[str, Annotated[tuple[float, float], _Lenient] | None]] = Field(
         default_factory=list
     )
-    """95 % intervals of those of a second, of each end; None: too few rounds for one."""
+    """95 % confidence intervals of figures per second, of each end; None: too few rounds."""
     probed_rounds: int = 0
-    """Rounds, not among the others, in which probes counted that disturb."""
+    """Separate rounds, for probes that disturb."""
     cpu_methods: CpuMethods | None = None
-    """If a soaker was among them."""
+    """If the soaker was one of the probes."""
     load: str | None = None
-    """What ran on the nodes meanwhile, as `--load` takes it; None: nothing that is known of."""
+    """Background load on the nodes, as in `--load`; None: none known."""
     explained: Explained | None = None
     elapsed_ns: float = Field(ge=0)
     settled: bool | None = None
-    """A steady part was found (MSER-5); None when there were too few rounds to tell."""
+    """A steady part was found (MSER-5); None: too few rounds."""
     _launches: int = PrivateAttr(default=1)
 
     @property
     def launches(self) -> int:
-        """How many it stands for, in a record of many that was read: its figures are the medians
-        of theirs, its intervals have all of theirs inside, what is counted is their sum."""
+        """Number of launches that this result represents after reading: its figures are their
+        medians, its intervals contain theirs, its counts are their sums."""
         return self._launches
 
     def stands_for(self, launches: int) -> None:
-        """For whoever makes such a result."""
+        """Sets `launches`."""
         self._launches = launches
 
     def time(self) -> Summary | None:
@@ -371,15 +371,15 @@ class Result(RecordLine):
         return self.half_rtt_ns or self.time_ns
 
     def cell(self) -> tuple[str, str, int, int, str | None]:
-        """A later line of the same one takes its place."""
+        """A later line of the same cell replaces this one."""
         return self.driver, self.pattern, self.size, self.launch, self.load
 
     def cell_of_all(self) -> CellOfAll:
-        """The cell, whatever the launch."""
+        """The cell, for all launches."""
         return self.driver, self.pattern, self.size, self.load
 
     def figures(self, end: int) -> dict[str, float]:
-        """All that probes counted at an end (0: initiator), as far as it is known."""
+        """All known figures of probes at an end (0: initiator)."""
         found: dict[str, float | None] = {}
         if end < len(self.cpu):
             found |= self.cpu[end].model_dump()
@@ -389,23 +389,23 @@ class Result(RecordLine):
 
 
 class Skipped(RecordLine):
-    """What was not measured, and why."""
+    """A driver, pattern or size that was not measured, and why."""
 
     type: Literal["skipped"] = "skipped"
     driver: str
     pattern: str | None = None
-    """None: no pattern of this driver."""
+    """None: all patterns of this driver."""
     size: int | None = None
-    """None: no size."""
+    """None: all sizes."""
     reason: Text
 
 
-#: The share of a machine's processors from which on others are felt.
+#: The share of a machine's processors above which other programs affect results.
 BUSY_SHARE = 0.1
 
 
 class End(RecordLine):
-    """The last line of a run that ended by itself, however it ended."""
+    """The last line of a run that was not killed."""
 
     type: Literal["end"] = "end"
     finished: AwareDatetime
@@ -413,12 +413,12 @@ class End(RecordLine):
     """`ok`, `interrupted`, or the error in one line."""
     elapsed_s: float = Field(ge=0)
     other_cpus: float | None = None
-    """Processors' time of this machine that other programs used, in the mean; None: not known."""
+    """Processors of this machine that other programs used, on average; None: unknown."""
     busy_s: float | None = Field(default=None, ge=0)
-    """So long, in pieces of two seconds or more of which two came on end, or in one of ten, that
-    was BUSY_SHARE of the processors or more; None: not known."""
+    """How long that was at least BUSY_SHARE of the processors, in two consecutive periods of at
+    least two seconds or one of ten; None: unknown."""
     busy_cpus: float | None = None
-    """How many processors' time it was then, in the mean; 0: it never was so much."""
+    """Processors that they used in that time, on average; 0: never that many."""
 
 
 Line = Meta | Result | Skipped | End

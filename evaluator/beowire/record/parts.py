@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every line of a record is, and what joined the two ends: see record.py."""
+"""The base of every line of a record, findings, and the link between the two ends."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -18,52 +18,52 @@ class RecordLine(RecordPart):
     type: str
 
     def cell(self) -> object:
-        """What it is a result of; None for a line that is none."""
+        """The cell of a result; None for other lines."""
         return None
 
 
 class Found(RecordPart):
-    """What `beowire doctor` says of nodes, as they were before anything was measured."""
+    """A finding of `beowire doctor` before the measurement."""
 
     nodes: list[str]
-    """At which it is so."""
+    """The nodes concerned."""
     check: str
-    """Which check: a word or two."""
+    """The check, in a word or two."""
     state: str
-    """`bad`, `worse` (it costs time that can be named), `note`, `unknown` or `ok`."""
+    """`bad`, `worse` (with a known cost), `note`, `unknown` or `ok`."""
     text: str
-    """What is so."""
+    """The finding."""
     costs: str = ""
-    """By how much it matters."""
+    """Its cost."""
     do: str = ""
-    """The line to type; empty: nothing can be done, or need be."""
+    """The command to type; empty: none."""
 
 
 class Link(RecordPart):
-    """What joined the two ends. All but `kind` are known only for a lab."""
+    """The link between the two ends. All but `kind` are known only for a lab."""
 
     kind: str
     """`lab`, `hosts` or `local`."""
     topology: str | None = None
     """`direct` (one cable) or `switch`."""
     mtu: int | None = None
-    """Bytes, as the interface has it."""
+    """Of the interface, in bytes."""
     rate_bits_per_s: float | None = None
     delay_ns: float | None = None
     """One way."""
     loss: float | None = None
     """Share of the frames that are dropped, 0 to 1."""
     burst_bytes: int | None = None
-    """What a shaped port may send at once after a pause, faster than its rate."""
+    """Bytes that a shaped port may send after a pause without delay by its rate."""
     delay_by: str | None = None
     """`netem` or `relay`."""
     congestion_control: str | None = None
-    """TCP's in every node of the lab. (What other hosts have is in the environment of each end.)"""
+    """TCP's on all nodes of a lab. (Other hosts have theirs in the environment of each end.)"""
     backend: str | None = None
-    """What nodes of the lab are: `vm` (machines of QEMU) or `uml` (in user-mode Linux); None:
-    namespaces."""
+    """Of the lab's nodes: `vm` (virtual machines of QEMU), `uml` (user-mode Linux), or None
+    (namespaces)."""
     nic: str | None = None
-    """The card that QEMU emulates."""
+    """The network card that QEMU emulates."""
     accelerator: str | None = None
     """What runs the machines: `kvm`, `tcg` (emulation) or `uml`."""
     kernel: str | None = None

@@ -22,38 +22,38 @@ _LINES: Lines = {
 
 @dataclass(frozen=True)
 class Record:
-    """A record that was read, whole or as far as it goes."""
+    """A record, complete or as far as it could be read."""
 
     path: Path
     meta: Meta
     results: list[Result]
-    """One a cell and launch: the last lines of cells that the run did not finish are among them. Of
-    a cell with several launches the first has the histogram of all, and of one with more than
-    launches.WHOLE one stands for all (`launches`)."""
+    """One per cell and launch, including the last lines of unfinished cells. If a cell has several
+    launches, the first has the histogram of all; above launches.WHOLE, one result represents all
+    (`launches`)."""
     skipped: list[Skipped]
     end: End | None
-    """None when the run was cut short."""
+    """None: the run was interrupted."""
     warnings: list[str] = field(default_factory=list)
-    """What a person should know before trusting this record, one line each, without the path."""
+    """Reasons to distrust this record, one line each, without the path."""
     figures: Mapping[CellOfAll, Sequence[LaunchFigures]] = field(default_factory=dict)
-    """Of cells of which one result stands for all launches."""
+    """Of cells with one result for all launches."""
 
     def launches_of(self, result: Result) -> Sequence[LaunchFigures]:
-        """What each of the launches found that one of the results is of."""
+        """The figures of each launch that a result represents."""
         if result.launches == 1:
             return [figures_of(result)]
         return self.figures[result.cell_of_all()]
 
 
 def read_record(path: Path) -> Record:
-    """Reads a record, as far as it goes if it was cut short (then `warnings` says so).
+    """Reads a record. If it was cut short, reads as far as possible, with a warning.
 
-    BeowireError, one line with file and line number, for anything else that is wrong: no such
-    file, an empty one, one that is no record, a newer schema, a line broken in the middle.
+    BeowireError, one line with file and line number, for other errors: a missing or empty file,
+    no record, a newer schema, a malformed line before the last.
     """
     lines = read_lines(path, _LINES, SCHEMA)
     _, meta = next(lines)
-    assert isinstance(meta, Meta)  # it gives nothing else first
+    assert isinstance(meta, Meta)  # it is always the first
     record = _Builder(path, meta)
     for number, line in lines:
         record.add(number, line)
@@ -61,7 +61,7 @@ def read_record(path: Path) -> Record:
 
 
 class _Builder:
-    """Collects the lines after the first and keeps their order honest."""
+    """Collects the lines after the first, and checks their order."""
 
     def __init__(self, path: Path, meta: Meta) -> None:
         self.path = path
@@ -100,7 +100,7 @@ class _Builder:
         self.order.append(cell)
 
     def _results(self) -> list[Result]:
-        """In the record's order; what stands for many launches is where the first of them was."""
+        """In the record's order; a result for many launches is at the place of the first."""
         found = {cell: iter(launches.results()) for cell, launches in self.cells.items()}
         in_order = (next(found[cell], None) for cell in self.order)
         return [one for one in in_order if one is not None]

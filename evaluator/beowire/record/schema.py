@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The JSON Schema of a record's lines, made from the models that read them.
 
-`python -m beowire.record.schema > docs/record.schema.json` renews the copy that is published.
+`python -m beowire.record.schema > docs/record.schema.json` updates the published copy.
 """
 
 import json
@@ -16,7 +16,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema() -> dict[str, Any]:
-    """Of one line, of any type."""
+    """The schema of one line of any type."""
     line: TypeAdapter[Any] = TypeAdapter(
         Annotated[Meta | Result | Skipped | End, Field(discriminator="type")]
     )
@@ -24,18 +24,18 @@ def schema() -> dict[str, Any]:
         "$schema": _DIALECT,
         "title": f"A line of a record of beowire compare, schema {SCHEMA}",
         "description": "Times in nanoseconds, rates in bytes per second, sizes in bytes:"
-        " docs/RECORD.md. Members that are not named here may be there.",
+        " docs/RECORD.md. There may be other members.",
         **line.json_schema(by_alias=True),
     }
 
 
 def text() -> str:
-    """As it is published."""
+    """The published text."""
     return _lines(schema(), "") + "\n"
 
 
 def _lines(value: Any, begin: str, indent: str = "") -> str:
-    """JSON behind `begin`, in which what fits in a line is one."""
+    """JSON after `begin`; values that fit into a line are on one line."""
     line = begin + json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(line) <= _WIDTH or not isinstance(value, dict):
         return line

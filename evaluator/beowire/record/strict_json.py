@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JSON as its standard has it (RFC 8259): without NaN and infinity, which Python's reads."""
+"""Strict JSON (RFC 8259): without NaN and infinity, which Python's parser accepts."""
 
 import json
 
 
 def loads(text: bytes | str) -> tuple[object, list[str]]:
-    """The value, and what stands in it for a number and is none: `NaN`, `Infinity`, `-Infinity`.
-    ValueError if it is not one value; RecursionError."""
+    """The value, and its invalid numbers: `NaN`, `Infinity`, `-Infinity`. ValueError if it is not
+    one value; RecursionError."""
     found: list[str] = []
 
     def note(word: str) -> None:

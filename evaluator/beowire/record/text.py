@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text of a record, line by line: which line is what, and what is wrong with it."""
+"""Parses the text of a record line by line, and reports errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from beowire.errors import BeowireError
 from beowire.record import strict_json
 from beowire.record.parts import RecordLine
 
-#: Longest line that is read. That of a run with hundreds of nodes has some MB.
+#: Longest accepted line. A run with hundreds of nodes has lines of some MB.
 LINE_BYTES = 64 << 20
 
 #: The model of each type of line.
@@ -35,19 +35,19 @@ def read_lines(path: Path, models: Lines, newest: int) -> Iterator[tuple[int, Re
 
 @contextmanager
 def made_sense_of(paths: Sequence[Path]) -> Iterator[None]:
-    """While something is made of records: BeowireError where their values, each of which is as it
-    should be, make no sense together. Anybody may have written them."""
+    """Converts errors in computations on records, whose valid values may contradict one another, to
+    BeowireError. Records are untrusted input."""
     try:
         yield
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         what = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
         named = ", ".join(map(str, paths))
-        raise BeowireError(f"{named}: its values make no sense together ({what})") from error
+        raise BeowireError(f"{named}: its values contradict one another ({what})") from error
 
 
 def _is_blank(file: BinaryIO) -> bool:
-    # After a power cut some file systems leave zero bytes where the last lines should be. What
-    # begins with so much of nothing is no record, whatever follows.
+    # After a power failure some file systems leave zero bytes in place of the last lines. A file
+    # that begins with this many blank bytes is no record.
     for _ in range(LINE_BYTES >> 16):
         chunk = file.read(1 << 16)
         if not chunk or chunk.strip(b"\0 \t\r\n\v\f"):
@@ -58,11 +58,11 @@ def _is_blank(file: BinaryIO) -> bool:
 def _parse(
     path: Path, file: BinaryIO, models: Lines, newest: int
 ) -> Iterator[tuple[int, RecordLine | None]]:
-    """A line at a time: a record may be larger than the memory."""
+    """Reads one line at a time, because a record may be larger than the memory."""
     for number, raw in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), start=1):
         if len(raw) > LINE_BYTES:
             raise BeowireError(f"{path} line {number} is longer than {LINE_BYTES >> 20} MiB")
-        last = not raw.endswith(b"\n")  # it was cut short, unless it is whole by luck
+        last = not raw.endswith(b"\n")  # it may be cut short
         text = raw.rstrip(b"\0") if last else raw[:-1]
         if not text.strip() and number > 1:
             continue
@@ -94,7 +94,7 @@ def _parse_line(path: Path, number: int, text: bytes, models: Lines, newest: int
         _check_header(path, kind, value, newest)
     model = models.get(kind) if isinstance(kind, str) else None
     if model is None:
-        raise BeowireError(f"{path} line {number}: no known type of line: {str(kind)[:40]!r}")
+        raise BeowireError(f"{path} line {number}: unknown type of line: {str(kind)[:40]!r}")
     try:
         line = model.model_validate_json(text)
     except ValidationError as error:

@@ -11,10 +11,10 @@ from beowire.record.parts import RecordLine
 
 
 class RecordWriter:
-    """Writes a new record, a whole line at a time; never an existing file.
+    """Writes a new record one line at a time; never overwrites a file.
 
-    Each line reaches the kernel before `write` returns, so killing the process loses nothing that
-    was written. A line that does not fit on the disk is taken back whole. Not thread-safe.
+    Each line is passed to the kernel before `write` returns, so killing the process loses none. A
+    line that does not fit on the disk is removed. Not thread-safe.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,12 +46,11 @@ class RecordWriter:
         before = os.fstat(self._fd).st_size
         try:
             written = os.write(self._fd, data)
-            # A short write means that the disk filled up in the middle of the line; writing the
-            # rest asks the kernel for the cause.
+            # A short write means that the disk is full; writing the rest returns the error.
             while written < len(data):
                 written += os.write(self._fd, data[written:])
             if line.type == "meta":
-                self._sync()  # a disk that has no room at all may say so only now
+                self._sync()  # a full disk may be reported only now
         except OSError as error:
             self._take_back(before)
             raise self._failed(error) from None
@@ -59,7 +58,7 @@ class RecordWriter:
         self._count(line)
 
     def _count(self, line: RecordLine) -> None:
-        """How many cells have a result by now."""
+        """Counts the cells with a result."""
         cell = line.cell()
         if cell is not None and line.type == "partial":
             self._unfinished.add(cell)
@@ -68,7 +67,7 @@ class RecordWriter:
             self._kept += 1
 
     def _failed(self, error: OSError) -> BeowireError:
-        """What is true of the file by now. One in which nothing is, is taken away."""
+        """The error, with what the file contains. Removes an empty file."""
         if self._last == "":
             self.close()
             with suppress(OSError):
@@ -85,12 +84,12 @@ class RecordWriter:
         try:
             os.ftruncate(self._fd, length_bytes)
         except OSError:
-            # Half a line may be there now. Nothing may follow it: a reader forgives only the last.
+            # Half a line may remain. Nothing may follow it: a reader accepts only a last one.
             self.close()
 
     def finish(self) -> None:
-        """Has the file reach the disk, and closes it. BeowireError (exit code 1) if it does not: a
-        file system that is elsewhere may say only now that it is full."""
+        """Writes the file to the disk, and closes it. BeowireError (exit code 1) on failure: a
+        network file system may report only now that it is full."""
         if self._fd < 0:
             return
         try:
@@ -107,7 +106,7 @@ class RecordWriter:
         try:
             os.fsync(self._fd)
         except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.EROFS):  # these: there is no disk to reach
+            if error.errno not in (errno.EINVAL, errno.EROFS):  # these: not on a disk
                 raise
 
     def close(self) -> None:
@@ -117,7 +116,7 @@ class RecordWriter:
             os.close(descriptor)
 
     def __enter__(self) -> "RecordWriter":
-        """Nothing to do: the file is open already."""
+        """Returns itself; the file is open already."""
         return self
 
     def __exit__(self, *exc: object) -> None:
