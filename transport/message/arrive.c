@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sequenced frames, in order: what they do to messages. */
+/* Handles sequenced frames in order. */
 #include "message/bundle.h"
 #include "message/internal.h"
 #include "pull/pull.h"
@@ -110,7 +110,7 @@ static int arrive_fragment(struct message_layer *layer, struct message_peer *pee
         operation_received(layer, inbound->operation);
         inbound_free(layer, inbound);
     } else {
-        list_remove(&inbound->of_peer); /* whole; it waits for its receive */
+        list_remove(&inbound->of_peer); /* complete; waits for its receive */
     }
     return 0;
 }
@@ -136,7 +136,7 @@ static int arrive_done(struct message_layer *layer, struct message_peer *peer,
     struct operation *operation = operation_named(layer, peer, name);
 
     if (operation == NULL && (name & MESSAGE_NAME_SERVED) != 0 && peer->remote_memory) {
-        return 0; /* its memory was withdrawn meanwhile */
+        return 0; /* its memory was withdrawn */
     }
     if (operation == NULL || operation->state != OPERATION_ANNOUNCED) {
         return -EPROTO;

@@ -66,7 +66,7 @@ void bundle_gathered(struct message_layer *layer, struct message_peer *peer)
     peer->gathering = false;
 }
 
-/** @return whose this link in `bundling` is; NULL: it is the end. */
+/** @return the peer of this link in `bundling`; NULL: the end. */
 static struct message_peer *peer_of(const struct message_layer *layer, const struct list *link)
 {
     return link != &layer->bundling ? LIST_ENTRY(link, struct message_peer, bundling) : NULL;
@@ -127,7 +127,7 @@ bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
-/** Reads the message at `*at`, and moves on behind it. @return false: it is not whole. */
+/** Reads the message at `*at`, and moves `*at` behind it. @return false: it is truncated. */
 static bool next_message(const uint8_t **at, const uint8_t *end, struct arrived *arrived)
 {
     const struct frame_bundled *bundled = (const struct frame_bundled *)(const void *)*at;
@@ -148,8 +148,8 @@ static bool next_message(const uint8_t **at, const uint8_t *end, struct arrived 
     return true;
 }
 
-/** Reads what is said of all messages, once: the payload may lie in memory that its sender can
- *  still alter. @return how many there are; 0: it breaks a rule. */
+/** Reads the headers of all messages, only once, because the sender may still change the memory of
+ *  the payload. @return their number; 0: it violates the protocol. */
 static unsigned read_all(const struct frame *frame, struct arrived *arrived)
 {
     const uint8_t *at = frame->payload;
@@ -164,7 +164,7 @@ static unsigned read_all(const struct frame *frame, struct arrived *arrived)
     return count;
 }
 
-/** Keeps the whole payload, for the messages of it that nobody waits for. */
+/** Keeps the whole payload for the unmatched messages in it. */
 static struct chunk *keep_payload(struct message_layer *layer, const struct frame *frame)
 {
     struct chunk *chunk = chunk_take(layer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Credit: how many frames a peer may send, for each of which a chunk is reserved. */
+/* Credit: the number of frames that a peer may send. A chunk is reserved for each. */
 #include "message/internal.h"
 #include "message/spare.h"
 
-/** Reserves up to `wanted` chunks for a peer: its own first. @return how many. */
+/** Reserves up to `wanted` chunks for a peer, its own first. @return their number. */
 static uint32_t reserve_chunks(struct message_layer *layer, struct message_peer *peer,
                                uint32_t wanted)
 {
@@ -34,7 +34,7 @@ uint32_t message_initial_credit(struct message_layer *layer, struct message_peer
     return reserve_chunks(layer, peer, FLOW_INITIAL_CREDIT_FRAMES);
 }
 
-/** How much credit a peer should have: what it can use, but no more than its share. */
+/** Credit that a peer should have: as much as it can use, up to its share. */
 static uint32_t window_of(const struct message_layer *layer, const struct message_peer *peer)
 {
     uint32_t share = LANE_RING_FRAMES / layer->ready_peers;
@@ -43,13 +43,13 @@ static uint32_t window_of(const struct message_layer *layer, const struct messag
     return peer->window_frames < share ? peer->window_frames : share;
 }
 
-/** How many more frames the pile has room for, beyond those that are there or have credit. */
+/** Frames for which the pile has room, beyond those present or granted. */
 static uint32_t room_of(const struct message_peer *peer)
 {
     return peer->pile_frames > peer->chunks ? peer->pile_frames - peer->chunks : 0;
 }
 
-/** @param least fewer than these are not worth it, if it is the pile that has no room for more */
+/** @param least the smallest useful number, if the pile limits it */
 static void renew_credit(struct message_layer *layer, struct message_peer *peer, uint32_t least)
 {
     uint32_t wanted = peer->flow.expected + window_of(layer, peer);
@@ -70,8 +70,8 @@ void message_renew_credit(struct message_layer *layer, struct message_peer *peer
     renew_credit(layer, peer, MESSAGE_PILE_STEP_FRAMES);
 }
 
-/** Does the application wait for something that this peer may have to send: for a message, or for
- *  the peer to take one? */
+/** May the application be waiting for this peer: for a message from it, or for it to receive
+ *  one? */
 static bool is_waited_for(const struct message_layer *layer, const struct message_peer *peer)
 {
     if (peer->posted > 0 || peer->flow.starved || layer->sought) {
@@ -91,8 +91,9 @@ void message_starving(struct message_layer *layer, struct message_peer *peer)
         return;
     }
     bool stands = !peer->drained;
-    /* A pile that stays as it is may leave room for a few: each would have to be asked for. And
-     * whoever takes only what has come since waits for what is new, not its time. */
+    /* If the pile does not shrink, granting a few frames is not worth it, because the peer would
+     * have to ask for each. And an application that takes only new messages waits for a later
+     * one. */
     if (stands && room_of(peer) < MESSAGE_PILE_STEP_FRAMES &&
         peer->pile_frames <= MESSAGE_CHUNKS + layer->chunks_added) {
         peer->pile_frames *= 4;
@@ -109,15 +110,14 @@ void message_starving(struct message_layer *layer, struct message_peer *peer)
     layer->sought = false;
 }
 
-/** So many frames were accepted, and the chunks that were reserved for `unused` of them are free.
- */
+/** This many frames were accepted, and the chunks reserved for `unused` of them are free. */
 static void accepted(struct message_layer *layer, struct message_peer *peer, uint32_t frames,
                      uint32_t unused)
 {
     uint32_t more = FLOW_WINDOW_FRAMES - peer->window_frames;
 
     message_return_credit(layer, peer, unused);
-    /* One more for each frame: the window doubles with each window that is used. */
+    /* One more for each frame, so the window doubles with each window that is used. */
     peer->window_frames += frames < more ? frames : more;
     message_renew_credit(layer, peer);
 }

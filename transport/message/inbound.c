@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages on their way in: their chunks, and the receive that takes them. */
+/* Inbound messages: their chunks, and the receives that match them. */
 #include "lane/copy.h"
 #include "message/internal.h"
 #include "message/spare.h"
@@ -14,7 +14,8 @@ struct inbound *inbound_take(struct message_layer *layer)
     struct inbound *inbound;
 
     if (list_is_empty(&layer->free_inbounds)) {
-        /* There is one for every receive, and with the chunks for every message that these hold. */
+        /* There is one for every receive, and those allocated with the chunks for all messages in
+         * them. */
         inbound = layer->inbounds_used < layer->inbound_count
                       ? &layer->inbounds[layer->inbounds_used]
                       : spare_inbound(layer);
@@ -57,7 +58,7 @@ void inbound_taken(const struct inbound *inbound)
 {
     struct message_peer *peer = inbound->peer;
 
-    /* What came first is the oldest. */
+    /* The first chunk is the oldest. */
     if (!peer->has_starved || is_older(inbound->chunks, peer->starved_at) ||
         is_older(inbound->shared, peer->starved_at)) {
         peer->drained = true;
@@ -122,7 +123,7 @@ void inbound_keep(struct message_layer *layer, struct inbound *inbound, const ui
     inbound->last_chunk = chunk;
 }
 
-/** Copies what was kept into the receive's buffer. */
+/** Copies the kept data into the receive's buffer. */
 static void hand_over_chunks(struct message_layer *layer, struct inbound *inbound,
                              const struct operation *operation)
 {

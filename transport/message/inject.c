@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that leave at once or not at all: nobody waits for their end. */
+/* Messages that are sent at once or not at all, without completion. */
 #include "message/bundle.h"
 #include "message/internal.h"
 #include "message/outgoing.h"
@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 
-/** Pushes a message of several frames, all of them. */
+/** Pushes all frames of a message of several frames. */
 static int inject_frames(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                          uint32_t immediate, const void *data, uint64_t bytes)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * internal.h - what the files of message/ share among themselves.
+ * internal.h - shared by the files of message/.
  */
 #ifndef BEOWIRE_MESSAGE_INTERNAL_H
 #define BEOWIRE_MESSAGE_INTERNAL_H
 
 #include "message/state.h"
 
-/** A whole message that has just come. */
+/** A complete message that has just arrived. */
 struct arrived {
     uint64_t tag;
     uint32_t immediate;
@@ -15,11 +15,11 @@ struct arrived {
     const uint8_t *data;
 };
 
-/** Ends a receive with a whole message: the common case, nothing to remember. */
+/** Completes a receive with a complete message: the common case. */
 void message_deliver(struct message_layer *layer, struct message_peer *peer,
                      struct operation *operation, const struct arrived *arrived);
 
-/** Takes an operation from its list of free ones; NULL if there is none. */
+/** Takes an operation from a free list; NULL: it is empty. */
 static inline struct operation *operation_take(struct list *free)
 {
     if (list_is_empty(free)) {
@@ -30,23 +30,23 @@ static inline struct operation *operation_take(struct list *free)
     return operation;
 }
 
-/** The same of these kinds, or one that was never used; a send with a name, a receive perhaps
- *  without. */
+/** Takes a free operation for a send or a receive, or one never used before. A send has a name; a
+ *  receive may have none. */
 struct operation *operation_take_send(struct message_layer *layer);
 struct operation *operation_take_receive(struct message_layer *layer);
 
-/** Is it one of those that have no name (spare.h)? Not for gets of peers. */
+/** Is it one without a name (spare.h)? Not for peers' gets. */
 static inline bool operation_is_spare(const struct message_layer *layer,
                                       const struct operation *operation)
 {
     return (uintptr_t)operation - (uintptr_t)layer->operations >= layer->operations_bytes;
 }
 
-/** Gives the queued send, which is a spare one and has not begun, an operation with a name.
- *  @return that; NULL: all that have one have begun; it has to wait until one of them ends. */
+/** Replaces the queued send, a spare one that has not begun, by an operation with a name. @return
+ *  that; NULL: all with a name have begun, so it must wait until one of them completes. */
 struct operation *operation_name_spare(struct message_layer *layer, struct operation *spare);
 
-/** Gives it back: it is free. Inlined where each message passes. */
+/** Frees an operation. Inlined because every message uses it. */
 static inline void operation_give(struct message_layer *layer, struct operation *operation)
 {
     operation->state = OPERATION_FREE;
@@ -56,7 +56,7 @@ static inline void operation_give(struct message_layer *layer, struct operation 
         return;
     }
     if (operation->segment_bytes != 0 || operation->kind > BEOWIRE_RECEIVE) {
-        /* Late frames may still name it: it is the last to be used again. */
+        /* Late frames may still name it, so it is reused last. */
         list_append(&layer->free_sends, &operation->link);
         return;
     }
@@ -64,31 +64,31 @@ static inline void operation_give(struct message_layer *layer, struct operation 
                  &operation->link);
 }
 
-/** The receive waits in `posted` no more. */
+/** Removes the receive from `posted`. */
 void operation_matched(struct operation *operation);
 
-/** Ends an operation: its completion is ready to be taken. */
+/** Completes an operation: its completion can be taken. */
 void operation_done(struct message_layer *layer, struct operation *operation, int status);
 
-/** Operations wait for the frame no more, which may end them. */
+/** Ends the operations' wait for the frame, which may complete them. */
 void message_disowned(struct message_layer *layer, struct flow_frame *frame);
 
-/** Ends a receive whose message is all there; too long a message gets -EMSGSIZE. */
+/** Completes a receive whose message is complete; a message that is too long gives -EMSGSIZE. */
 void operation_received(struct message_layer *layer, struct operation *operation);
 
 struct inbound *inbound_take(struct message_layer *layer);
 
-/** Frees an inbound message and its chunks, and takes it out of every list. */
+/** Frees an inbound message and its chunks, and removes it from every list. */
 void inbound_free(struct message_layer *layer, struct inbound *inbound);
 
-/** Adds a copy of `bytes` bytes (0 is allowed) as a chunk; there always is one (credit). */
+/** Adds a copy of `bytes` bytes (0 is allowed) as a chunk, which credit guarantees. */
 void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
                   uint32_t bytes);
 
-/** The application takes what has piled up of it (message_starving()). */
+/** The application receives this message, which may have piled up (message_starving()). */
 void inbound_taken(const struct inbound *inbound);
 
-/** Takes the chunk that was reserved for the frame being handled. */
+/** Takes the chunk reserved for the frame being handled. */
 struct chunk *chunk_take(struct message_layer *layer);
 
 static inline void chunk_give(struct message_layer *layer, struct chunk *chunk)
@@ -99,37 +99,37 @@ static inline void chunk_give(struct message_layer *layer, struct chunk *chunk)
 
 void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound);
 
-/** Gives a message to a receive: what is there is copied, a long one is pulled; its first `unasked`
+/** Matches a message with a receive: copies what has arrived, pulls a long one. Its first `unasked`
  *  bytes are on their way over our lane `lane`. */
 void inbound_attach(struct message_layer *layer, struct inbound *inbound,
                     struct operation *operation, uint64_t unasked, uint8_t lane);
 
-/** Gets the data of an announced message that has a place: read from the sender's memory, or
- * pulled; `unasked` and `lane` as above. */
+/** Gets the data of an announced message whose target is known: reads it from the sender's memory,
+ *  or pulls it; `unasked` and `lane` as above. */
 void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
                    uint8_t lane);
 
-/** May its data be read from the sender's memory, as far as we know? */
+/** Can its data probably be read from the sender's memory? */
 static inline bool inbound_is_readable(const struct message_layer *layer,
                                        const struct inbound *inbound)
 {
     return inbound->peer->shares_memory && inbound->address != 0 && layer->read_memory != NULL;
 }
 
-/** Where the data of a message goes that has its receive, is our get, or a put. */
+/** Target of the data of a matched message, our get, or a put. */
 static inline uint8_t *inbound_target(const struct inbound *inbound)
 {
     return inbound->operation != NULL ? inbound->operation->target : inbound->target;
 }
 
-/** All that is wanted of a long message is here: its receive ends as soon as DONE is on its way, so
- *  that no more is remembered than there are receives. */
+/** All wanted data of a long message has arrived. Its receive completes as soon as DONE is pushed,
+ *  so no more messages are kept than there are receives. */
 void inbound_pulled(struct message_layer *layer, struct inbound *inbound);
 
-/** Part of the names of gets that peers pull; other slots are below it. */
+/** Marks names of gets that peers pull; other slots are smaller. */
 #define MESSAGE_NAME_SERVED 0x8000u
 
-/** The name of an operation: its slot, and how often that was used. */
+/** The name of an operation: its slot, and the generation of that. */
 static inline uint32_t message_name(const struct message_layer *layer,
                                     const struct operation *operation)
 {
@@ -139,28 +139,28 @@ static inline uint32_t message_name(const struct message_layer *layer,
         operation < layer->served_memory + layer->served_used) {
         slot = (size_t)(operation - layer->served_memory) | MESSAGE_NAME_SERVED;
     } else if (__builtin_expect(operation_is_spare(layer, operation), 0)) {
-        return operation->generation; /* for EAGER, of which one at a time is half there */
+        return operation->generation; /* for EAGER, of which only one at a time is incomplete */
     } else {
         slot = (size_t)(operation - layer->operations);
     }
     return (uint32_t)slot | (uint32_t)operation->generation << 16;
 }
 
-/** The peer's operation with this name; NULL: there is none (any more). */
+/** The peer's operation with this name; NULL: none, or not any more. */
 struct operation *operation_named(struct message_layer *layer, const struct message_peer *peer,
                                   uint32_t name);
 
-/** A message of the peer that is incomplete: begun by EAGER, or announced; NULL: none. */
+/** An incomplete message of the peer, begun by EAGER or announced; NULL: none. */
 struct inbound *inbound_named(const struct message_peer *peer, uint32_t name, bool announced);
 
-/** Has DATA numbers (of 32 bits) for all segments of a message? */
+/** Are 32 bits enough to number all segments of a message in DATA? */
 static inline bool message_has_numbers(uint64_t bytes, uint16_t segment_bytes)
 {
     return bytes <= (uint64_t)segment_bytes << 32;
 }
 
-/** Can a message that is announced, offered or granted with this name, length and length of
- * segments be pulled? @return false: the peer breaks a rule. */
+/** Can a message announced, offered or granted with this name, length and segment length be pulled?
+ *  @return false: the peer violates the protocol. */
 static inline bool inbound_can_pull(const struct message_peer *peer, uint32_t name, uint64_t bytes,
                                     uint16_t segment_bytes)
 {
@@ -169,15 +169,15 @@ static inline bool inbound_can_pull(const struct message_peer *peer, uint32_t na
            inbound_named(peer, name, true) == NULL;
 }
 
-/** Takes the oldest posted receive that wants this message out of the list; NULL: none. */
+/** Removes the oldest posted receive that matches this message from its list; NULL: none. */
 struct operation *match_posted(struct message_layer *layer, const struct message_peer *peer,
                                uint64_t tag);
 
-/** The oldest unexpected message that a receive wants; NULL: none. */
+/** The oldest unexpected message that matches a receive; NULL: none. */
 struct inbound *match_unexpected(const struct message_layer *layer,
                                  const struct operation *operation);
 
-/** Copies data at `offset` of the message into the receive's buffer, as far as that reaches. */
+/** Copies data at `offset` of the message into the receive's buffer, as far as it fits. */
 void operation_copy_in(const struct operation *operation, uint64_t offset, const uint8_t *data,
                        uint64_t bytes);
 
@@ -189,11 +189,11 @@ void operation_copy_in(const struct operation *operation, uint64_t offset, const
 bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                 uint32_t immediate, const void *data, uint32_t bytes, struct operation *confirmed);
 
-/** Handles a BUNDLE that is next in order. @return 0; -EPROTO: it breaks a rule. */
+/** Handles a BUNDLE that is next in order. @return 0; -EPROTO: it violates the protocol. */
 int bundle_arrive(struct message_layer *layer, struct message_peer *peer,
                   const struct frame *frame);
 
-/** Drops everything that was kept for a peer. */
+/** Drops all kept frames of a peer. */
 void reorder_drop(struct message_layer *layer, struct message_peer *peer);
 
 #endif /* BEOWIRE_MESSAGE_INTERNAL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * list.h - doubly linked lists through a member of what is listed. Empty: the head points to
- * itself. Removing needs only the element. Not thread-safe.
+ * list.h - doubly linked lists through a member of their elements. The head of an empty list points
+ * to itself. Removing needs only the element. Not thread-safe.
  */
 #ifndef BEOWIRE_MESSAGE_LIST_H
 #define BEOWIRE_MESSAGE_LIST_H
@@ -14,7 +14,7 @@ struct list {
     struct list *previous;
 };
 
-/** The struct of type `type` whose member `member` is at `link`. */
+/** The struct of type `type` whose member `member` is `link`. */
 #define LIST_ENTRY(link, type, member)                                                             \
     ((type *)(void *)((unsigned char *)(link)-offsetof(type, member)))
 
@@ -37,7 +37,7 @@ static inline void list_append(struct list *head, struct list *link)
     head->previous = link;
 }
 
-/** Adds at the front: what was freed last is taken next, and is still in the cache. */
+/** Adds at the front: what was freed last is reused first, while it is in the cache. */
 static inline void list_prepend(struct list *head, struct list *link)
 {
     link->previous = head;
@@ -46,7 +46,7 @@ static inline void list_prepend(struct list *head, struct list *link)
     head->next = link;
 }
 
-/** Removes an element; it is then a list of its own, so that removing it again is harmless. */
+/** Removes an element, and makes it an empty list, so that removing it again is harmless. */
 static inline void list_remove(struct list *link)
 {
     link->previous->next = link->next;

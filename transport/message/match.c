@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matching: receives that wait for messages, and messages that wait for receives. */
+/* Matching of receives and messages. */
 #include "message/internal.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
 
     struct inbound *inbound = match_unexpected(layer, operation);
     if (inbound != NULL) {
-        *touched = inbound->peer; /* chunks are free again, perhaps a PULL is to be sent */
+        *touched = inbound->peer; /* chunks are free again; a PULL may be due */
         inbound_attach(layer, inbound, operation, 0, 0);
         return 0;
     }

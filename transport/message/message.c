@@ -12,14 +12,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/** Slim frames: a few windows' worth of references to users' buffers. */
+/** Slim frames: a few windows of references to users' buffers. */
 #define SLIM_FRAMES (16 * FLOW_WINDOW_FRAMES)
 
 static int make_chunks(struct message_layer *layer)
 {
     layer->chunks_unmade = MESSAGE_CHUNKS;
     spare_stay_ahead(layer);
-    /* And the spare one. */
+    /* And the spare one of reorder.h. */
     return layer->chunks_shared > 0 && spare_make_chunks(layer, 1, 1) > 0 ? 0 : -ENOMEM;
 }
 
@@ -42,9 +42,9 @@ static int make_pulls(struct message_layer *layer)
 
 static int make_operations(struct message_layer *layer, uint32_t operations)
 {
-    /* An unmatched message holds a chunk, as does a request for our memory, and those of chunks are
-     * made with these; a matched one holds a receive, one that is got from a peer's memory our
-     * operation. */
+    /* An unmatched message holds a chunk, as does a request for our memory; inbound messages for
+     * these are allocated with the chunks. A matched message holds a receive, and one read from a
+     * peer's memory our operation. */
     layer->inbound_count = 2 * operations;
     layer->inbound_bytes = (size_t)layer->inbound_count * sizeof *layer->inbounds;
 
@@ -52,14 +52,14 @@ static int make_operations(struct message_layer *layer, uint32_t operations)
     layer->operations_bytes = 2 * (size_t)operations * sizeof *layer->operations;
     layer->operations = calloc(2 * (size_t)operations, sizeof *layer->operations);
     layer->served_memory = calloc(REMOTE_SERVED, sizeof *layer->served_memory);
-    /* Memory that is never used is never touched. */
+    /* Unused memory is never touched. */
     void *inbounds = mmap(NULL, layer->inbound_bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     layer->inbounds = inbounds != MAP_FAILED ? inbounds : NULL;
     if (layer->operations == NULL || layer->served_memory == NULL || layer->inbounds == NULL) {
         return -ENOMEM;
     }
-    /* As above, so only as many are listed as are there to be used in turn. */
+    /* For the same reason, only those that are used in turn are listed. */
     while (layer->sends_used < operations && layer->sends_used < MESSAGE_OPERATIONS_LISTED) {
         list_append(&layer->free_sends, &layer->operations[layer->sends_used++].link);
         list_append(&layer->free_receives,
@@ -210,7 +210,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     while (!list_is_empty(&peer->dones)) {
         inbound_free(layer, LIST_ENTRY(peer->dones.next, struct inbound, done));
     }
-    /* What came whole stays and can be received; the rest never will be. */
+    /* Complete messages stay and can be received; incomplete ones never will be. */
     while (!list_is_empty(&peer->inbound)) {
         inbound_free(layer, LIST_ENTRY(peer->inbound.next, struct inbound, of_peer));
     }
@@ -224,7 +224,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     }
 }
 
-/** Ends the sends of this list that have not begun, or wait for the peer's receive. */
+/** Completes the sends of this list that have not begun, or that wait for the peer's receive. */
 static bool end_sends(struct message_layer *layer, struct list *operations)
 {
     struct list *link = operations->next;

@@ -309,17 +309,17 @@ message_sender message_send, message_send_confirmed, message_send_matched;
 int message_inject(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                    uint32_t immediate, const void *data, uint64_t bytes);
 
-/** A message to ourselves, for which a receive waits: copies it there, whatever its length, and
- * both have ended. A send that is `silent` has no completion.
- *  @return false: nothing has happened, it has to go as others do, since no receive waits,
- * something that was sent before has not come yet, or it cannot be sent */
+/** Sends a message to this endpoint itself by copying it, whatever its length, if a receive
+ *  matches; completes both. A `silent` send has no completion.
+ *  @return false: nothing was done, and it must be sent as usual: no receive matches, earlier
+ *  messages have not arrived, or it is invalid */
 bool message_to_ourselves(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                           uint32_t immediate, const void *data, uint64_t bytes, bool silent,
                           void *context);
 int message_receive(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                     uint64_t ignore, void *data, uint64_t bytes, void *context,
                     struct message_peer **touched);
-/** @param from whose message was waited for, NULL for anybody's; or NULL: is not asked */
+/** @param from gets the peer of the cancelled receive, NULL for any peer; may be NULL */
 int message_cancel(struct message_layer *layer, const void *context, struct message_peer **from);
 int message_peek(struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
                  uint64_t ignore, struct beowire_completion *found);
@@ -338,8 +338,8 @@ static inline bool message_needs_pump(const struct message_peer *peer)
            peer->flow.starved;
 }
 
-/** What was pushed has had its chance to leave: what was lent for that is copied now (lent.h), and
- *  sends that need no more end. */
+/** Pushed frames have been offered to the lanes: copies what was lent (lent.h), and completes sends
+ *  that need no more. */
 void message_take_back(struct message_layer *layer, struct message_peer *peer);
 
 /** Is there work that message_pump() could go on with? */
@@ -423,13 +423,13 @@ static inline bool message_reads(const struct message_layer *layer)
     return !list_is_empty(&layer->reads);
 }
 
-/** A read begun by one_sided_operations.begin_read() has ended: `status` 0, or a negative errno.
+/** A read of one_sided_operations.begin_read() has ended: `status` 0, or a negative errno.
  *  @return the peer of the message, which must be serviced. */
 struct message_peer *message_read_ended(struct message_layer *layer, void *read, int status,
                                         uint64_t now_ns);
 
-/** Takes a message that a pull has brought, until there is none: after pull_ask() and pull_data().
- *  @return its peer, which must be serviced; NULL: there was none. */
+/** Takes a message whose pull has ended: call until NULL, after pull_ask() and pull_data().
+ *  @return its peer, which must be serviced; NULL: none. */
 struct message_peer *message_take_pulled(struct message_layer *layer);
 
 /** Takes the oldest completion. @return false: there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations: where they come from, and how they end. */
+/* Operations: allocation and completion. */
 #include "lane/copy.h"
 #include "message/internal.h"
 #include "message/spare.h"
@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 
-/** The next that was never used of those from `first` on; NULL: all were. Not inlined: seldom. */
+/** The next never-used one from `first` on; NULL: none. Not inlined because it is rare. */
 __attribute__((noinline)) static struct operation *
 take_unused(const struct message_layer *layer, struct operation *first, uint32_t *used)
 {
@@ -38,7 +38,7 @@ struct operation *operation_take_receive(struct message_layer *layer)
     return operation != NULL ? operation : take_other_receive(layer);
 }
 
-/** Exchanges all but names, and their places in whichever lists they are. */
+/** Exchanges all but their names, including their places in lists. */
 static void change_places(struct operation *a, struct operation *b)
 {
     struct list at_a;
@@ -60,7 +60,7 @@ static void change_places(struct operation *a, struct operation *b)
     list_remove(&at_b);
 }
 
-/** A send that has a slot and has not begun, so that nobody knows its name; NULL: there is none. */
+/** A send with a slot that has not begun, so that its name is unknown to the peer; NULL: none. */
 static struct operation *find_waiting(struct message_layer *layer)
 {
     assert(layer->operations != NULL);
@@ -153,7 +153,7 @@ struct operation *operation_named(struct message_layer *layer, const struct mess
                : NULL;
 }
 
-/* Not inlined: most frames have no owner, and their way is short without this. */
+/* Not inlined: most frames have no owner, and this keeps their code short. */
 __attribute__((noinline)) void message_disowned(struct message_layer *layer,
                                                 struct flow_frame *frame)
 {

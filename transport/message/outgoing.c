@@ -42,8 +42,9 @@ bool outgoing_push_copied(struct message_layer *layer, struct message_peer *peer
     return true;
 }
 
-/** Begins a frame with the next `bytes` bytes of the send: lent, so that the send can end without
- *  waiting for the peer; referred to if it waits anyway, or no frame with so much room is free. */
+/** Begins a frame with the next `bytes` bytes of the send. They are lent, so that the send need
+ *  not wait for the peer; or referred to, if it waits anyway or no frame with that much room is
+ *  free. */
 static struct flow_frame *begin_next(struct message_layer *layer, struct message_peer *peer,
                                      enum frame_type type, struct operation *operation,
                                      uint32_t bytes)
@@ -61,12 +62,13 @@ static struct flow_frame *begin_next(struct message_layer *layer, struct message
     }
     bool is_last = operation->pushed == operation->bytes;
     if (operation->is_confirmed ? type == FRAME_EAGER : is_last && operation->is_referred) {
-        outgoing_hurry(frame); /* the sender waits for the last: here, or asked for by the first */
+        outgoing_hurry(frame); /* the sender waits for the last frame, whose acknowledgement is
+                                  requested here or by the first */
     }
     return frame;
 }
 
-/** How much of a message its first frame has; and sets what each has that follows. */
+/** Sets the payload of the frames after the first, and returns that of the first. */
 static uint32_t share_out(const struct message_peer *peer, struct operation *operation)
 {
     uint32_t room = outgoing_room(peer, FRAME_EAGER);
@@ -75,7 +77,7 @@ static uint32_t share_out(const struct message_peer *peer, struct operation *ope
     if (operation->bytes <= room) {
         return (uint32_t)operation->bytes;
     }
-    /* A short one that finds others on their way waits for more, and goes in a train with them. */
+    /* A short one behind other frames waits for more, and is sent in a train with them. */
     const struct flow *flow = &peer->flow;
     bool alone = operation->bytes > (uint64_t)(CONVOY_CUT_LONG_FRAMES - 1) * room ||
                  flow->next - flow->first <= CONVOY_CUT_FRAMES_MAX;
@@ -128,8 +130,8 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
     return true;
 }
 
-/** Are so many long messages under way to the peer that it pulls others first? It would drop what
- * of this one came before its turn. */
+/** Are so many long messages under way to the peer that it pulls others first? Then it would drop
+ *  data that came before this one's turn. */
 static bool waits_its_turn(const struct message_peer *peer)
 {
     unsigned count = 0;
@@ -210,8 +212,8 @@ bool outgoing_holds(const struct message_layer *layer, const struct message_peer
 {
     const struct flow *flow = &peer->flow;
     uint32_t room = outgoing_room(peer, others);
-    /* The first is never shorter, unless all are as long as one another, and no more (share_out()).
-     */
+    /* The first frame is at least this long, unless all have equal lengths, and then there are no
+     * more (share_out()). */
     uint32_t least = room - (uint32_t)frame_head_bytes(first);
     uint64_t more = bytes > least ? (bytes - least + room - 1) / room : 0;
 

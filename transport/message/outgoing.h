@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * outgoing.h - how sequenced frames of operations are made; for the files of message/.
+ * outgoing.h - makes sequenced frames of operations; for the files of message/.
  */
 #ifndef BEOWIRE_MESSAGE_OUTGOING_H
 #define BEOWIRE_MESSAGE_OUTGOING_H
 
 #include "message/state.h"
 
-/** Bytes of payload that fit a frame of this type to the peer. */
+/** Bytes of payload that fit into a frame of this type to the peer. */
 static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame_type type)
 {
     uint32_t most = type == FRAME_DATA ? peer->data_bytes : peer->frame_bytes;
@@ -15,9 +15,9 @@ static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame
     return most - (uint32_t)frame_head_bytes(type);
 }
 
-/** Of an operation that takes several frames: how long each is, with its headers, if they are as
- *  long as one another but for the last, and no more than it takes. That is shorter by less than
- *  there are frames. */
+/** Length, with headers, of the frames of an operation of several frames, if all but the last have
+ *  equal lengths and their number is minimal. The last one is shorter by less than the number of
+ *  frames. */
 static inline uint32_t outgoing_even_bytes(const struct message_peer *peer, uint64_t bytes,
                                            enum frame_type first, enum frame_type others)
 {
@@ -30,12 +30,11 @@ static inline uint32_t outgoing_even_bytes(const struct message_peer *peer, uint
     return (uint32_t)((total + frames - 1) / frames);
 }
 
-/** Could a frame leave at once? If only credit is missing, the peer is asked for it from now on,
- * for nothing of ours waits that would ask. */
+/** Could a frame be sent at once? If only credit is missing, requests it from the peer from now on,
+ *  because no queued frame would. */
 bool outgoing_is_clear(struct message_peer *peer);
 
-/** Most bytes that are put to this peer, got by it, or sent to it while it has more to receive
- *  already, without one asking the other. */
+/** The most bytes that are put, got, or sent to a busy peer, without being announced or granted. */
 static inline uint32_t outgoing_eager_bytes(const struct message_layer *layer,
                                             const struct message_peer *peer)
 {
@@ -46,10 +45,9 @@ static inline uint32_t outgoing_eager_bytes(const struct message_layer *layer,
                : most;
 }
 
-/** Is a message that takes several frames sent at once? Not if what the peer has room for does not
- *  hold it whole: it would wait half-way, and be in the way of those behind it. Where DATA is cut,
- *  announcing pays sooner, but not in a stream, where trains have the frames of several messages.
- */
+/** Is a message of several frames sent without announcement? Only if the peer's credit holds all of
+ *  it: otherwise it would wait half-way and block those behind it. If DATA is cut, announcing pays
+ *  from a smaller size, except in a stream, where trains combine frames of several messages. */
 static inline bool outgoing_is_eager(const struct message_layer *layer,
                                      const struct message_peer *peer, uint64_t bytes)
 {
@@ -69,7 +67,7 @@ static inline bool outgoing_is_eager(const struct message_layer *layer,
 }
 
 /** Takes a frame and encodes its header. `copied` bytes will follow the operation header in the
- *  head, `referred` bytes stay where they are. @return NULL: none is free. */
+ *  head, `referred` bytes stay where they are. @return NULL: no frame is free. */
 static inline struct flow_frame *outgoing_begin(struct message_layer *layer,
                                                 struct message_peer *peer, enum frame_type type,
                                                 uint32_t copied, uint32_t referred)
@@ -99,8 +97,8 @@ static inline void *outgoing_header(const struct flow_frame *frame)
     return frame->head + sizeof(struct frame_header);
 }
 
-/** The operation does not end before the frame is acknowledged, or copied (lent.h). In a bundle, it
- *  is the last that waits for it. */
+/** The operation must not complete before the frame is acknowledged, or copied (lent.h). A frame of
+ *  a bundle may have several operations. */
 static inline void outgoing_await(struct flow_frame *frame, struct operation *operation)
 {
     struct operation *last = frame->owner;
@@ -116,7 +114,7 @@ static inline void outgoing_await(struct flow_frame *frame, struct operation *op
     last->next_of_frame = operation;
 }
 
-/** The frame's data is `bytes` bytes of the operation's, from where it stands. */
+/** Refers to the next `bytes` bytes of the operation. */
 static inline void outgoing_refer(struct flow_frame *frame, struct operation *operation,
                                   uint32_t bytes)
 {
@@ -125,16 +123,16 @@ static inline void outgoing_refer(struct flow_frame *frame, struct operation *op
     operation->pushed += bytes;
 }
 
-/** Whoever gets the frame acknowledges it without delay: somebody waits for that. */
+/** Asks the receiver to acknowledge without delay, because somebody waits for it. */
 static inline void outgoing_hurry(const struct flow_frame *frame)
 {
     frame_stamp(frame->head, FRAME_ACK_REQUEST, 0, 0);
 }
 
-/** Could a send of so many bytes to the peer begin at all? @return 0, or a negative errno. */
+/** Can a send of this size to the peer begin at all? @return 0, or a negative errno. */
 int outgoing_check_send(const struct message_peer *peer, const void *data, uint64_t bytes);
 
-/** Takes an operation for a send that is not confirmed and has no context; NULL: none is free. */
+/** Takes an operation for a send without confirmation and context; NULL: none is free. */
 struct operation *outgoing_take_send(struct message_layer *layer, struct message_peer *peer,
                                      uint64_t tag, uint32_t immediate, const void *data,
                                      uint64_t bytes);
@@ -143,32 +141,32 @@ struct operation *outgoing_take_send(struct message_layer *layer, struct message
 bool outgoing_can_bundle(const struct message_layer *layer, const struct message_peer *peer,
                          uint64_t bytes);
 
-/** Pushes a message that fits one frame, copied. @return false: no frame is free.
+/** Pushes a copied message that fits into one frame. @return false: no frame is free.
  *  @param confirmed the send that waits until it is acknowledged, or NULL */
 bool outgoing_push_copied(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                           uint32_t immediate, const void *data, uint32_t bytes,
                           struct operation *confirmed);
 
-/** Everything of the send is pushed: it ends when it waits for no frame any more. */
+/** All of the send is pushed: it completes when it waits for no frame. */
 void outgoing_all_pushed(struct message_layer *layer, struct operation *operation);
 
-/** Pushes the next frame of a send that is in the peer's queue and not announced; after the last it
- *  is there no more. @return false: no frame is free. */
+/** Pushes the next frame of a queued send that is not announced; the last removes it from the
+ *  queue. @return false: no frame is free. */
 bool outgoing_push_part(struct message_layer *layer, struct message_peer *peer,
                         struct operation *operation);
 
-/** Do all frames of so many bytes, of which the first is of type `first`, the others of type
- *  `others`, find room and credit now, and a copy of the data in them? */
+/** Is there room and credit for all frames of this many bytes, the first of type `first` and the
+ *  others of type `others`, with a copy of the data? */
 bool outgoing_holds(const struct message_layer *layer, const struct message_peer *peer,
                     uint64_t bytes, enum frame_type first, enum frame_type others);
 
-/** Can the peer ask for each segment of an operation that is about to be announced? Else that ends:
- *  it is longer than frames so short can have numbers for. */
+/** Can each segment of an operation about to be announced be numbered? Otherwise completes it with
+ *  an error: it is too long for such short frames. */
 bool outgoing_has_numbers(struct message_layer *layer, const struct message_peer *peer,
                           struct operation *operation);
 
-/** Has the first blocks of an announced operation sent without a PULL, over the lane whose DATA
- *  arrives first. @return our lane; LANES_MAX, and 0 in `unasked`: they are not. */
+/** Sends the first blocks of an announced operation without a PULL, over the lane on which DATA
+ *  arrives first. @return our lane; LANES_MAX, with 0 in `unasked`: not sent. */
 uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
                          const struct operation *operation, uint64_t *unasked);
 

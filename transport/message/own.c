@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages to ourselves: no frame carries what is in our memory already. */
+/* Messages to the endpoint itself are copied, without frames. */
 #include "message/internal.h"
 #include "message/outgoing.h"
 
-/** Has all that we sent to ourselves before been handled, so that nothing is overtaken? */
+/** Have all earlier messages to ourselves been handled, so that none is overtaken? */
 static bool is_next(const struct message_peer *peer)
 {
     return peer->ready && list_is_empty(&peer->queue) && peer->flow.next == peer->flow.expected;

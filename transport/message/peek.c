@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking at messages that no receive has taken yet, and taking them aside. */
+/* Peeking at and claiming unmatched messages. */
 #include "message/internal.h"
 
 #include <errno.h>

@@ -42,9 +42,9 @@ struct chunk *reorder_take(struct message_peer *peer, struct frame *frame)
     }
     peer->reordered = chunk->next;
     enum frame_verdict verdict = frame_decode(chunk->data, chunk->bytes, frame);
-    assert(verdict == FRAME_OK); /* as when it came */
+    assert(verdict == FRAME_OK); /* as when it arrived */
     (void)verdict;
-    frame->source = peer->destination; /* not in every frame (lane.h: tacit) */
+    frame->source = peer->destination; /* tacit frames lack it (lane.h) */
     return chunk;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reorder.h - frames that came too early, kept until those before them are here.
+ * reorder.h - frames that came too early, kept until those before them have arrived.
  *
- * Each frame that a peer may send has a chunk reserved (message.h), and a frame that came early is
- * kept whole in that chunk: so keeping costs no memory beyond the credit that was given, whatever a
- * peer does. The peer's list is in the order of sequences; most frames go to its end. When a kept
- * frame's turn comes it may have to be kept on, as part of a message that nobody waits for, while
- * its bytes are still in its chunk: for this the layer has one chunk more than it reserves.
+ * Each frame that a peer may send has a chunk reserved (message.h), and an early frame is kept in
+ * that chunk. So keeping it needs no memory beyond the granted credit, whatever a peer does. The
+ * peer's list is ordered by sequence; most frames are added at its end. When it is a kept frame's
+ * turn, it may have to be kept longer as part of an unmatched message, while its bytes are still in
+ * its chunk. For this the layer has one chunk more than it reserves.
  *
  * One thread.
  */
@@ -15,7 +15,7 @@
 
 #include "message/message.h"
 
-/** Keeps a frame for which flow_check() said FLOW_KEEP. */
+/** Keeps a frame for which flow_check() returned FLOW_KEEP. */
 void reorder_keep(struct message_layer *layer, struct message_peer *peer,
                   const struct frame *frame);
 
@@ -25,9 +25,9 @@ static inline bool reorder_has_kept(const struct message_peer *peer)
     return peer->reordered != NULL;
 }
 
-/** Takes the frame that is now expected, if it has been kept, and decodes it.
- *  @return the chunk that `frame` points into, to be given back with reorder_release() when the
- * frame was handled; NULL: the frame expected has not come. */
+/** Takes and decodes the expected frame, if it was kept.
+ *  @return the chunk with the data of `frame`, to be passed to reorder_release() when the frame was
+ *  handled; NULL: the expected frame has not arrived. */
 struct chunk *reorder_take(struct message_peer *peer, struct frame *frame);
 
 void reorder_release(struct message_layer *layer, struct chunk *chunk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages on their way out: how they become frames. */
+/* Outgoing messages: how they become frames. */
 #include "message/bundle.h"
 #include "message/internal.h"
 #include "message/outgoing.h"
@@ -49,7 +49,7 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
     return true;
 }
 
-/** Tells the sender of the first message in the list that its buffer is free. */
+/** Tells the peer that the buffer of the first message in the list is free. */
 static bool push_done(struct message_layer *layer, struct message_peer *peer)
 {
     struct inbound *inbound = LIST_ENTRY(peer->dones.next, struct inbound, done);
@@ -96,7 +96,7 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
         return remote_push(layer, peer, operation);
     }
     if (operation->pushed == 0 && operation->bytes <= room && !operation->is_matched) {
-        /* Copied, so that the caller need not wait; if no such frame is free, referred to. */
+        /* Copied, so that the caller need not wait; referred to if no such frame is free. */
         if (outgoing_push_copied(layer, peer, operation->tag, operation->immediate,
                                  operation->source, (uint32_t)operation->bytes,
                                  operation->is_confirmed ? operation : NULL)) {
@@ -151,14 +151,14 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
     flow_starve(&peer->flow, !credit && (peer->turned_away || !list_is_empty(&peer->queue)));
 }
 
-/** When a send ends, at the earliest. */
+/** The earliest time at which a send completes. */
 enum message_end {
-    MESSAGE_REUSABLE,  /**< its buffer may be used again */
+    MESSAGE_REUSABLE,  /**< its buffer may be reused */
     MESSAGE_CONFIRMED, /**< the peer's endpoint has all of it */
-    MESSAGE_MATCHED,   /**< a receive of the peer's has it */
+    MESSAGE_MATCHED,   /**< a receive of the peer has matched it */
 };
 
-/** Inlined where `end` is known: a short message does without the rest. */
+/** Inlined where `end` is constant, so that short messages skip the rest. */
 __attribute__((always_inline)) static inline int
 post(struct message_layer *layer, struct message_peer *peer, uint64_t tag, uint32_t immediate,
      const void *data, uint64_t bytes, void *context, enum message_end end)

@@ -30,7 +30,7 @@ struct operation *spare_take(struct message_layer *layer)
     return operation_take(&layer->free_spares);
 }
 
-/** Memory that is not touched before it is used, and is then zero. */
+/** Zeroed memory that is not touched before it is used. */
 static void *map(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

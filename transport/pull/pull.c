@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long messages: when their pull begins and ends, and over which lanes. */
+/* Long messages: the beginning and end of pulls, and their lanes. */
 #include "message/internal.h"
 #include "pull/one_sided.h"
 #include "pull/pull_internal.h"
@@ -65,7 +65,7 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
         pull->peer->data_silent_since_ns = 0; /* it was of other messages */
     }
     list_append(&layer->pulls, &pull->link);
-    /* Over a way on which nothing comes they will not, either. */
+    /* Unasked data will not arrive on a path that is quiet. */
     unasked = unasked > 0 && pull_path_is_quiet(&pull->peer->pull_paths[lane]) ? 0 : unasked;
     while (pull->next_block < pull->blocks && pull->next_block < PULL_BLOCKS &&
            pull->next_block * pull_block_bytes(pull) < unasked) {

@@ -127,35 +127,35 @@ void serve_sent(struct message_layer *layer, const struct pull_batch *batch, uin
 
 /* ---- for messages --------------------------------------------------------------------------- */
 
-/** The message has its receive: `inbound->operation`. Begins to pull it, now or when there is
- *  room. `unasked`: so many bytes, whole blocks or all, are on their way, over our lane `lane`. */
+/** Begins to pull the message of `inbound->operation`, now or when there is room. The first
+ *  `unasked` bytes, whole blocks or all, are on their way over our lane `lane`. */
 void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
                 uint8_t lane, uint64_t now_ns);
 
-/** Copies all that is wanted of a message from its sender's memory at once, if that is on our host,
- *  and it is not much, or the sender has lately not been there to send. @return false: nothing has
- *  been copied. */
+/** Copies all wanted data of a message from its sender's memory at once, if the sender is on our
+ *  host and the message is short, or the sender has lately been slow to send. @return false:
+ *  nothing was copied. */
 bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound);
 
-/** It could not be read: the message is pulled. */
+/** Pulls a message that could not be read. */
 void pull_instead(struct message_layer *layer, struct inbound *inbound, uint64_t now_ns);
 
-/** The message will not be pulled any more. */
+/** Stops pulling the message. */
 void pull_stop(struct message_layer *layer, struct inbound *inbound);
 
-/** The lane on which so many bytes from a peer, or to it, would arrive first; LANES_MAX: none. */
+/** The lane on which this many bytes from or to a peer would arrive first; LANES_MAX: none. */
 uint8_t pull_best_lane(const struct message_layer *layer, const struct message_peer *peer,
                        uint64_t bytes);
 
-/** Notes that segments of an announced send shall leave over our lane `lane`.
- *  @return 0; -EPROTO: no such segments; -ENOENT: no such message (any more): drop it. */
+/** Adds a request to send segments of an announced send over our lane `lane`. @return 0; -EPROTO:
+ *  no such segments; -ENOENT: no such message (any more): drop it. */
 int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t message,
               uint64_t offset, uint64_t wanted, uint8_t lane);
 
-/** The peer has failed: nothing is sent to it any more. */
+/** The peer has failed: drops its requests. */
 void serve_forget(struct message_layer *layer, const struct message_peer *peer);
 
-/** Our lane that leads to the peer's of this kind and rail; LANES_MAX: there is none. */
+/** Our lane that leads to the peer's lane of this kind and rail; LANES_MAX: none. */
 uint8_t pull_lane_of(const struct message_layer *layer, const struct message_peer *peer,
                      uint8_t kind, uint8_t rail);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long messages: what is asked for, over which lane, and when again. */
+/* Long messages: requests, their lanes, and repeated requests. */
 #include "message/internal.h"
 #include "pull/one_sided.h"
 #include "pull/pull_internal.h"
@@ -15,7 +15,7 @@ static void fill_ask(const struct pull *pull, const struct pull_block *block, st
     };
 }
 
-/** Nothing comes over the block's path. */
+/** The block's path is silent. */
 static void notice_silence(struct message_layer *layer, const struct pull *pull,
                            struct pull_block *block, uint64_t now_ns)
 {
@@ -33,7 +33,7 @@ static void notice_silence(struct message_layer *layer, const struct pull *pull,
     block->again = true;
 }
 
-/** Has the block, or a part of it, been lost? */
+/** Is the block, or a part of it, lost? */
 static bool is_lost(struct message_layer *layer, const struct pull *pull, struct pull_block *block,
                     uint64_t now_ns)
 {
@@ -41,7 +41,7 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
 
     if (!block->again && now_ns >= pull_path_due(path, block)) {
         if (!pull_path_is_quiet(path) && sequence_before(block->serial, path->heard_serial)) {
-            block->again = true; /* it alone */
+            block->again = true; /* only this block */
         } else {
             notice_silence(layer, pull, block, now_ns);
         }
@@ -49,7 +49,7 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
     return block->again;
 }
 
-/** The first block of the pull that has to be asked for again. */
+/** The first block of the pull that must be requested again. */
 static bool ask_again(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
                       struct pull_ask *ask)
 {
@@ -76,11 +76,11 @@ static bool has_free_slot(const struct pull *pull, uint32_t block)
            !pull->block[block % PULL_BLOCKS].active;
 }
 
-/** Is it better to wait until more blocks can be asked for together? Only while enough others are
- *  under way, and if there are more. */
+/** Is it better to wait until more blocks can be requested together? Only if there are more, and
+ *  enough others are outstanding. */
 static bool is_worth_waiting(const struct message_layer *layer, const struct pull *pull)
 {
-    uint32_t lanes = pull->peer->bulk_lanes; /* of several, they take turns */
+    uint32_t lanes = pull->peer->bulk_lanes; /* several lanes take turns */
     uint32_t together = (lanes & (lanes - 1)) == 0 ? layer->limits.blocks_together : 1;
     uint32_t left = pull->blocks - pull->next_block;
     uint32_t under_way = 0;
@@ -95,8 +95,9 @@ static bool is_worth_waiting(const struct message_layer *layer, const struct pul
     return free < together && free < left && under_way >= PULL_BLOCKS / 2;
 }
 
-/** Asks for blocks together with the one before them, as long as that is the best lane for them.
- * Not if the buffer ends before the message: of the last block not all is wanted then. */
+/** Requests the following blocks together with this one, as long as this is the best lane for them.
+ *  Not if the buffer is shorter than the message, because of the last block only a part is wanted
+ *  then. */
 static void ask_for_more(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
                          uint32_t closed, struct pull_ask *ask)
 {
@@ -111,8 +112,8 @@ static void ask_for_more(struct message_layer *layer, struct pull *pull, uint64_
     }
 }
 
-/** Asks for the next block, and more with it, if a lane has room for it. `closed`: lanes on which
- * others have waited longer; those on which this one has to wait are added. */
+/** Requests the next blocks if a lane has room for them. `closed`: lanes for which other messages
+ *  have waited longer; adds those for which this one must wait. */
 static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
                      uint32_t *closed, struct pull_ask *ask)
 {
@@ -135,7 +136,7 @@ static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t no
     return true;
 }
 
-/** Reads a block of a message whose sender keeps us waiting: one, for others wait as well. */
+/** Reads a block of a message whose sender is late; only one, because others wait as well. */
 static void read_due(struct message_layer *layer, uint64_t now_ns)
 {
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
@@ -147,7 +148,7 @@ static void read_due(struct message_layer *layer, uint64_t now_ns)
     }
 }
 
-/** When the pull may have something to ask for, or to read, if no frame comes. */
+/** When the pull may next have a request or a read, if no frame arrives. */
 static uint64_t deadline_of(const struct pull *pull)
 {
     uint64_t deadline_ns = pull_read_due(pull);
@@ -169,8 +170,8 @@ void pull_instead(struct message_layer *layer, struct inbound *inbound, uint64_t
     pull_start(layer, inbound, 0, 0, now_ns);
 }
 
-/** Gives up reads that take too long: their messages are pulled. @return when that is due next;
- *  UINT64_MAX: never. */
+/** Gives up reads that take too long, and pulls their messages. @return the next deadline;
+ *  UINT64_MAX: none. */
 static uint64_t reads_overdue(struct message_layer *layer, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long messages: data that comes, and what that says of data that does not. */
+/* Long messages: received data, and what it shows to be lost. */
 #include "lane/copy.h"
 #include "message/internal.h"
 #include "pull/pull_internal.h"
@@ -22,9 +22,9 @@ bool pull_awaits(const struct message_layer *layer, const struct message_peer *p
     return find_pull(layer, peer, message) != NULL;
 }
 
-/** The first data of `block` has come: whatever the peer was to send earlier over the same lane, of
- *  any message, and is not here, was lost. Blocks that come unasked keep the order among themselves
- *  only: requests may have been on their way when they left. */
+/** The first data of `block` has arrived: earlier requests on the same lane, of any message, that
+ *  have not arrived are lost. Unasked blocks are ordered only among themselves, because requests
+ *  may have been on their way when they were sent. */
 static void notice_losses(struct message_layer *layer, const struct pull *pull,
                           const struct pull_block *block)
 {
@@ -55,26 +55,26 @@ static void finish_block(struct message_layer *layer, struct pull *pull, struct 
     pull_block_done(layer, pull, block);
 }
 
-/** Data of the block has come over the lane that it was asked for, and `last` is the last segment
- * of it (a bit): what does that tell? */
+/** Data of the block has arrived over the requested lane, with `last` (a bit) its last segment:
+ *  detects losses. */
 static void draw_conclusions(struct message_layer *layer, struct pull *pull,
                              struct pull_block *block, uint64_t last)
 {
     struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
     uint32_t *heard = block->unasked ? &path->heard_unasked : &path->heard_serial;
-    if (!block->repeated && sequence_before(*heard, block->serial)) { /* else it may be old */
+    if (!block->repeated && sequence_before(*heard, block->serial)) { /* otherwise it may be old */
         *heard = block->serial;
         notice_losses(layer, pull, block);
     }
-    /* The last segment that was asked for is here, and others are not. */
+    /* The last requested segment has arrived, and others have not. */
     if (block->missing != 0 && (block->asked & ~(last | (last - 1))) == 0) {
         block->again = true;
         layer->pulls_changed = true;
     }
 }
 
-/** Copies data to where it belongs, as far as there is room, unless it is there already. */
+/** Copies data to its place, as far as there is room, unless it is there already. */
 static void place(const struct pull *pull, uint64_t offset, const uint8_t *payload, uint64_t bytes)
 {
     uint64_t room = offset < pull->capacity ? pull->capacity - offset : 0;
@@ -84,7 +84,7 @@ static void place(const struct pull *pull, uint64_t offset, const uint8_t *paylo
     }
 }
 
-/** Takes data that lies within one block. @return false: there was nothing new in it. */
+/** Takes data within one block. @return false: nothing new. */
 static bool take(struct message_layer *layer, struct pull *pull, uint64_t offset,
                  const uint8_t *payload, uint64_t bytes, uint8_t lane, uint64_t now_ns)
 {
@@ -119,8 +119,8 @@ static bool take(struct message_layer *layer, struct pull *pull, uint64_t offset
     return true;
 }
 
-/** How much of the message a DATA frame has: a segment, or what a lane has joined. The sender cuts
- *  the message, not what is wanted of it. @return 0: it breaks a rule. */
+/** Bytes of the message in a DATA frame: a segment, or several joined by a lane. Segments are those
+ *  of the message, not of its wanted part. @return 0: it violates the protocol. */
 static uint64_t bytes_of(const struct pull *pull, const struct frame *frame, uint64_t offset)
 {
     uint64_t left = offset < pull->inbound->bytes ? pull->inbound->bytes - offset : 0;
@@ -164,8 +164,8 @@ enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *pe
     return any ? PULL_PLACED : PULL_DUPLICATE;
 }
 
-/** Bytes of the block after this one, if it is expected as well, nothing of it has come, and it
- * fits the buffer: the end of a message comes in parts that do not end with blocks. */
+/** Bytes of the next block, if it is expected, too, nothing of it has arrived, and it fits into the
+ *  buffer: the end of a message comes in batches that do not end with blocks. */
 static uint64_t bytes_after(const struct pull *pull, const struct pull_block *block)
 {
     const struct pull_block *next = &pull->block[(block->index + 1) % PULL_BLOCKS];
@@ -178,16 +178,15 @@ static uint64_t bytes_after(const struct pull *pull, const struct pull_block *bl
     return expected && begin + bytes <= pull->capacity ? bytes : 0;
 }
 
-/** How soon data of the block is likely to come: what has begun to come goes on, what was lost has
- * to be asked for first. */
+/** How soon data of the block is likely: 0: it has begun to arrive; 1: requested; 2: lost, must be
+ *  requested again first. */
 static unsigned wait_of(const struct pull_block *block)
 {
     return block->again ? 2 : (block->missing != block->asked ? 0 : 1);
 }
 
-/** Of two blocks, is the data of `one` likely to come before that of `other`? In the order of
- * asking; only of those that come unasked, and those that were asked for, nobody knows which are
- * first. */
+/** Is data of block `one` likely to arrive before that of `other`? In the order of requests; the
+ *  order between unasked and requested blocks is unknown. */
 static bool is_sooner(const struct pull_block *one, const struct pull_block *other)
 {
     unsigned one_waits = wait_of(one);
@@ -228,7 +227,7 @@ bool pull_expect(const struct message_layer *layer, uint8_t lane,
         end = found->inbound->bytes;
     }
     if (end > found->capacity) {
-        return false; /* the last segment does not fit the buffer */
+        return false; /* the last segment does not fit into the buffer */
     }
     if (end == (first->index + 1) * pull_block_bytes(found)) {
         end += bytes_after(found, first);

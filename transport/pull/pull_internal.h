@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pull_internal.h - what the files about pulling share: pull.c (beginning and end), pull_ask.c
- * (what is asked for, and when again), pull_data.c (what comes) and pull_read.c (what is read from
- * the sender's memory, if it is on our host).
+ * pull_internal.h - shared by the files of pull/: pull.c (beginning and end), pull_ask.c (requests
+ * and repeated requests), pull_data.c (received data) and pull_read.c (data read from the memory of
+ * a sender on our host).
  */
 #ifndef BEOWIRE_PULL_PULL_INTERNAL_H
 #define BEOWIRE_PULL_PULL_INTERNAL_H
@@ -25,27 +25,27 @@ static inline uint64_t pull_all_segments(const struct pull *pull, uint32_t block
     return segments == 64 ? UINT64_MAX : (UINT64_C(1) << segments) - 1;
 }
 
-/** Bytes of so many full segments: the last one of a message may be shorter. */
+/** Bytes of this many full segments; the last one of a message may be shorter. */
 static inline uint64_t pull_bytes_of(const struct pull *pull, uint64_t segments)
 {
     return (uint64_t)__builtin_popcountll(segments) * pull->segment_bytes;
 }
 
-/** The next block of the message; its slot has to be free. */
+/** The next block of the message; its slot must be free. */
 struct pull_block *pull_open_block(struct pull *pull);
 
-/** The block's missing segments are (as good as) asked for. */
+/** Marks the block's missing segments as requested; also for unasked ones. */
 static inline void pull_mark_asked(struct message_layer *layer, struct pull *pull,
                                    struct pull_block *block, unsigned lane, uint64_t now_ns)
 {
     pull_path_ask(layer, pull->peer, lane, block, pull_bytes_of(pull, block->missing), now_ns);
 }
 
-/** When a block of the message is to be read from the sender's memory, unless data comes before;
+/** When a block of the message must be read from the sender's memory, if no data arrives first;
  *  UINT64_MAX: never. */
 uint64_t pull_read_due(const struct pull *pull);
 
-/** The pull ends: if its sender sent all of it in time, it is there again. */
+/** The pull ends: if the sender sent all of it in time, it counts as present again. */
 static inline void pull_note_presence(const struct pull *pull)
 {
     if (!pull->sender_absent) {
@@ -53,17 +53,17 @@ static inline void pull_note_presence(const struct pull *pull)
     }
 }
 
-/** Reads a block that is due. The pull may have ended by that. */
+/** Reads a block that is due, which may end the pull. */
 void pull_read(struct message_layer *layer, struct pull *pull);
 
-/** The block is whole, and counts no more in what was asked for: this may end the pull. */
+/** The block is complete and no longer outstanding, which may end the pull. */
 void pull_block_done(struct message_layer *layer, struct pull *pull, struct pull_block *block);
 
-/** Begins messages that have waited until others ended, oldest first. */
+/** Begins messages that have waited for others to end, oldest first. */
 void pull_begin_waiting(struct message_layer *layer, uint64_t now_ns);
 
-/** What was asked for over these lanes (bit i: lane i) is not waited for any longer, except `but`
- *  (may be NULL). */
+/** Requests outstanding data of these lanes (bit i: lane i) again, except block `but` (may be
+ *  NULL). */
 void pull_ask_all_again(struct message_layer *layer, const struct message_peer *peer,
                         uint32_t lanes, const struct pull_block *but);
 

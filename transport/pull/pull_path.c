@@ -6,8 +6,8 @@
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/** How long a silent path is left alone if there is another one. One over which nothing has ever
- * come is perhaps blocked for good: longer each time. */
+/** How long a silent path is avoided if there is another one. If nothing has ever arrived on it, it
+ *  may be blocked permanently: longer each time. */
 static uint64_t pause_of(const struct pull_path *path)
 {
     unsigned doublings =
@@ -16,7 +16,7 @@ static uint64_t pause_of(const struct pull_path *path)
     return path->heard_ns != 0 ? PULL_AVOID_NS : (uint64_t)PULL_AVOID_NS << doublings;
 }
 
-/** As RFC 6298, doubled with each silence. */
+/** As in RFC 6298, doubled with each silence. */
 static uint64_t timeout_of(const struct pull_path *path)
 {
     uint64_t timeout_ns =
@@ -27,7 +27,7 @@ static uint64_t timeout_of(const struct pull_path *path)
     return timeout_ns < PULL_TIMEOUT_MAX_NS ? timeout_ns : PULL_TIMEOUT_MAX_NS;
 }
 
-/** Of a block that has begun to come, the rest follows in the same train: how long that may take,
+/** Timeout of the rest of a block that has begun to arrive: the rest follows in the same train,
  *  however long the block has waited behind others. */
 static uint64_t rest_timeout_of(const struct pull_path *path, const struct pull_block *block)
 {
@@ -46,11 +46,11 @@ uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *bl
     bool has_begun = block->missing != block->asked;
 
     if (pull_path_is_quiet(path)) {
-        /* One at a time: this one after that which was asked for last. */
+        /* One at a time: this one after the last request. */
         since_ns = path->silence_ns > since_ns ? path->silence_ns : since_ns;
     } else if (!sequence_before(block->serial, path->heard_serial) && path->heard_ns > since_ns) {
-        /* It waits its turn behind others: as long as these come, all is well. But what was asked
-         * for later is not here before it, unless it was lost. */
+        /* It waits behind others as long as these arrive. But if later requests have arrived first,
+         * it is lost. */
         since_ns = path->heard_ns;
         return since_ns + (has_begun ? rest_timeout_of(path, block) : timeout_of(path));
     }
@@ -61,7 +61,7 @@ void pull_path_time(struct pull_path *path, uint64_t asked_ns, uint64_t now_ns)
 {
     uint64_t sample_ns = now_ns - asked_ns;
 
-    /* Longer than any timeout: this end was away, or its clock has jumped. */
+    /* Longer than any timeout: this process was stopped, or its clock has jumped. */
     sample_ns = sample_ns < PULL_TIMEOUT_MAX_NS ? sample_ns : PULL_TIMEOUT_MAX_NS;
     if (path->srtt_ns == 0) {
         path->srtt_ns = sample_ns > 0 ? sample_ns : 1;
@@ -166,7 +166,7 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
 
 /* ---- choice -------------------------------------------------------------------------------- */
 
-/** May more be asked for? One block always may, however little room there is. */
+/** May more be requested? One block always may. */
 static bool has_room(const struct message_layer *layer, const struct message_peer *peer,
                      unsigned lane, uint64_t bytes)
 {
@@ -179,7 +179,7 @@ static bool has_room(const struct message_layer *layer, const struct message_pee
     return out == 0 || out + bytes <= layer->lanes[lane].capacity_bytes;
 }
 
-/** Not silent, or silent for so long that one block may find out. */
+/** Not silent, or silent for long enough that one block may test it. */
 static bool is_promising(const struct pull_path *path, uint64_t now_ns)
 {
     return path->silences == 0 || (path->blocks == 0 && now_ns >= path->avoid_ns);
@@ -195,8 +195,8 @@ static uint32_t promising_of(const struct message_peer *peer, uint32_t lanes, ui
     return lanes;
 }
 
-/** Until when is it left alone, if others are as silent? The longer nothing has come over any, the
- * less counts how long: what worked once need not again, and what never did was perhaps unlucky. */
+/** Until when the path is avoided, if others are as silent. The longer all are silent, the less
+ *  their history counts. */
 static uint64_t left_until(const struct message_peer *peer, const struct pull_path *path,
                            uint64_t now_ns)
 {
@@ -209,7 +209,7 @@ static uint64_t left_until(const struct message_peer *peer, const struct pull_pa
     return path->avoid_ns;
 }
 
-/** The one of these lanes that has been silent for the longest time. */
+/** The one of these lanes that has been silent longest. */
 static uint32_t most_patient_of(const struct message_peer *peer, uint32_t lanes, uint64_t now_ns)
 {
     uint32_t best = 0;
@@ -226,7 +226,7 @@ static uint32_t most_patient_of(const struct message_peer *peer, uint32_t lanes,
     return best;
 }
 
-/** The lanes that are worth using. */
+/** The lanes to choose from. */
 static uint32_t lanes_of(const struct message_peer *peer, uint64_t now_ns)
 {
     uint32_t lanes = promising_of(peer, peer->bulk_lanes, now_ns);
@@ -269,7 +269,7 @@ unsigned pull_path_choose(const struct message_layer *layer, const struct messag
     return best;
 }
 
-/** Does our lane lead to that rail of the peer? */
+/** Does our lane lead to this rail of the peer? */
 static bool leads_to(const struct message_lane *lane, const struct message_peer *peer, uint8_t rail)
 {
     uint8_t own = lane->rail;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long messages of a sender on our host: what is read from its memory.
+ * Long messages of a sender on our host: reading from its memory.
  *
- * Both ends copying through the lane is quicker by far than one end reading, as long as both have a
- * core (docs/PERFORMANCE.md). A sender that has none, or computes, shows by sending nothing for a
- * while: then blocks are read, and the next messages in one go, 1, 2, 4 and so on, before it is
- * asked to send its part again.
+ * Copying by both ends through the lane is much quicker than reading by one end, if both have a
+ * core (docs/PERFORMANCE.md). A sender without a core, or one that computes, sends nothing for a
+ * while. Then blocks are read, and the next messages as a whole: 1, 2, 4 and so on, before the
+ * sender is asked to send again.
  */
 #include "message/internal.h"
 #include "pull/pull_internal.h"
 
-/** The sender has kept us waiting for this message. */
+/** The sender was too late with this message. */
 static void note_absence(struct pull *pull)
 {
     struct message_peer *peer = pull->peer;
@@ -42,7 +42,7 @@ bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound)
     return true;
 }
 
-/** Data has come from the peer last, of whichever message; or the pull has begun since. */
+/** When data last arrived from the peer, of any message, or when the pull began. */
 static uint64_t heard_ns(const struct pull *pull)
 {
     uint64_t latest_ns = pull->begun_ns;
@@ -54,8 +54,8 @@ static uint64_t heard_ns(const struct pull *pull)
     return latest_ns;
 }
 
-/** How long to wait for the sender: for about as long as is lost by reading what is left, so that
- *  the wrong choice costs twice the time at most. */
+/** How long to wait for the sender: about as long as reading the rest costs in lost time, so that
+ *  the wrong choice costs at most twice the time. */
 static uint64_t patience_ns(const struct pull *pull)
 {
     uint64_t left = (pull->blocks - pull->blocks_done) * pull_block_bytes(pull);
@@ -69,8 +69,8 @@ uint64_t pull_read_due(const struct pull *pull)
     return pull->readable ? heard_ns(pull) + patience_ns(pull) : UINT64_MAX;
 }
 
-/** The first block that is asked for and not whole. Those behind it come later than this one, if
- *  the sender begins after all. @return NULL: none is asked for. */
+/** The first requested block that is incomplete. Those behind it arrive later if the sender begins
+ *  after all. @return NULL: none. */
 static struct pull_block *first_asked(struct pull *pull)
 {
     struct pull_block *first = NULL;
@@ -94,7 +94,7 @@ void pull_read(struct message_layer *layer, struct pull *pull)
 
     if (layer->read_memory(layer->read_context, pull->peer, pull->inbound->address + offset,
                            pull->target + offset, bytes) != 0) {
-        pull->readable = false; /* it has to be asked for, as from any sender */
+        pull->readable = false; /* it must be requested, as from any sender */
         return;
     }
     note_absence(pull);
@@ -104,6 +104,6 @@ void pull_read(struct message_layer *layer, struct pull *pull)
     } else {
         asked = pull_open_block(pull);
     }
-    asked->missing = 0; /* what may still come of it is dropped */
+    asked->missing = 0; /* data that still arrives is dropped */
     pull_block_done(layer, pull, asked);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sender's side of long messages: what receivers have asked for. */
+/* The sender's side of long messages: requests of receivers. */
 #include "message/internal.h"
 #include "pull/pull.h"
 
@@ -14,7 +14,7 @@ static struct operation *find_announced(struct message_layer *layer,
     return operation != NULL && operation->state == OPERATION_ANNOUNCED ? operation : NULL;
 }
 
-/** Bits for the segments from `offset` to the end of the message. */
+/** Bits of the segments from `offset` to the end of the message. */
 static uint64_t segments_there(const struct operation *operation, uint64_t offset)
 {
     uint64_t segments =
@@ -23,7 +23,7 @@ static uint64_t segments_there(const struct operation *operation, uint64_t offse
     return segments >= 64 ? UINT64_MAX : (UINT64_C(1) << segments) - 1;
 }
 
-/** Bits for the segments of a block. */
+/** Bits of the segments of a block. */
 static uint64_t whole_block(const struct operation *operation)
 {
     return UINT64_MAX >> (64 - pull_block_segments(operation->segment_bytes));
@@ -44,7 +44,7 @@ int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t m
     for (struct list *link = layer->requests.next; link != &layer->requests; link = link->next) {
         struct request *request = LIST_ENTRY(link, struct request, link);
         if (request->message == message && request->offset == offset && request->peer == peer) {
-            request->wanted |= wanted; /* asked again before it was answered */
+            request->wanted |= wanted; /* requested again before it was answered */
             request->lane = lane;
             return 0;
         }
@@ -83,7 +83,7 @@ int serve_pull(struct message_layer *layer, struct message_peer *peer, const str
         return -ENOENT;
     }
     if (offset < operation->pushed) {
-        /* What was sent unasked has found no receive, or was lost. */
+        /* Unasked blocks found no receive, or were lost. */
         operation->pushed = 0;
         peer->unasked_credit =
             (int8_t)(peer->unasked_credit - (peer->unasked_credit > -PULL_UNASKED_CREDIT ? 2 : 0));
@@ -114,7 +114,7 @@ static void forget(struct message_layer *layer, struct request *request)
     list_prepend(&layer->free_requests, &request->link);
 }
 
-/** Length of the run of set bits that begins with the lowest one. */
+/** Length of the run of set bits that begins with the lowest. */
 static unsigned run_of(uint64_t wanted)
 {
     uint64_t run = wanted >> (unsigned)__builtin_ctzll(wanted);
@@ -122,8 +122,8 @@ static unsigned run_of(uint64_t wanted)
     return ~run == 0 ? 64 : (unsigned)__builtin_ctzll(~run);
 }
 
-/** The request that comes next, if it is for the segments from `offset` to the end of the message,
- *  and over the same lane; or NULL. */
+/** The next request, if it is for the segments from `offset` to the end of the message over the
+ *  same lane; or NULL. */
 static struct request *end_of_message(struct message_layer *layer,
                                       const struct operation *operation,
                                       const struct request *request, uint64_t offset)
@@ -138,9 +138,9 @@ static struct request *end_of_message(struct message_layer *layer,
                : NULL;
 }
 
-/** Fills in the first run of the request's segments. If little of the message is left after it,
- * both go together, or else in two equal parts: a small last part of its own is no sooner there,
- * since the receiver is still busy with the one before it. */
+/** Fills in the first run of the request's segments. If little of the message remains after it,
+ *  both are sent together, or in two equal parts: a small last part would not arrive sooner,
+ *  because the receiver is still busy with the one before. */
 static void fill_batch(struct message_layer *layer, const struct operation *operation,
                        struct request *request, struct pull_batch *batch)
 {
@@ -188,7 +188,7 @@ bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *b
         const struct operation *operation = find_announced(layer, request->peer, request->message);
         link = link->next;
         if (operation == NULL || (request->peer->usable_lanes >> request->lane & 1) == 0) {
-            forget(layer, request); /* it has ended, or the lane is down: it will be asked again */
+            forget(layer, request); /* it has ended, or the lane is down: the receiver asks again */
         } else if ((busy >> request->lane & 1) == 0) {
             fill_batch(layer, operation, request, batch);
             return true;
@@ -197,7 +197,7 @@ bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *b
     return false;
 }
 
-/** So many segments of the request have been sent. @return how many were more than it had. */
+/** Removes this many sent segments from the request. @return the excess. */
 static uint32_t strike_out(struct message_layer *layer, struct request *request, uint32_t frames)
 {
     for (; frames > 0 && request->wanted != 0; frames--) {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/** One element as its bits, in the low bytes. */
+/** The bits of an element, in the low bytes. */
 typedef uint64_t element;
 
 static const uint8_t type_bytes[] = {
@@ -28,8 +28,8 @@ bool atomic_is_supported(unsigned operation, unsigned type)
            !(on_bits && type >= BEOWIRE_FLOAT);
 }
 
-/** Payload of the shortest ATOMIC that any connection lets through: where one end has a lane that
- *  cuts, other frames may be shorter than DATA by its header (docs/PROTOCOL.md, Connection). */
+/** Payload of the shortest ATOMIC possible on any connection: if one end has a lane that cuts,
+ *  other frames may be shorter than DATA by its header (docs/PROTOCOL.md, Connection). */
 #define PAYLOAD_BYTES                                                                              \
     (FRAME_BYTES_MIN + 1 - (uint32_t)sizeof(struct frame_data) -                                   \
      (uint32_t)sizeof(struct frame_header) - (uint32_t)sizeof(struct frame_atomic))
@@ -92,7 +92,7 @@ static bool is_aligned(const uint8_t *at, uint32_t bytes)
     return ((uintptr_t)at & (bytes - 1)) == 0;
 }
 
-/** What is there at one moment, without writing: the memory may be read-only. */
+/** Reads an element at one moment, without writing, because the memory may be read-only. */
 static element peek(const uint8_t *at, uint32_t bytes)
 {
     if (!is_aligned(at, bytes)) {
@@ -110,7 +110,8 @@ static element peek(const uint8_t *at, uint32_t bytes)
     }
 }
 
-/** Stores `value` if `expected` is there. @return false: something else was, now in `expected`. */
+/** Stores `value` if the element is `expected`. @return false: it is not, and is now in
+ *  `expected`. */
 static bool exchange(uint8_t *at, uint32_t bytes, element *expected, element value)
 {
     uint8_t one = (uint8_t)*expected;
@@ -118,7 +119,7 @@ static bool exchange(uint8_t *at, uint32_t bytes, element *expected, element val
     uint32_t four = (uint32_t)*expected;
     bool done = false;
 
-    if (!is_aligned(at, bytes)) { /* no atomic instruction can do it everywhere */
+    if (!is_aligned(at, bytes)) { /* not every processor has unaligned atomic instructions */
         store(at, bytes, value);
         return true;
     }
@@ -146,7 +147,7 @@ static bool exchange(uint8_t *at, uint32_t bytes, element *expected, element val
     return done;
 }
 
-/** An integer in 64 bits. */
+/** An integer extended to 64 bits. */
 static int64_t widened(element value, unsigned type)
 {
     switch (type) {
@@ -215,7 +216,7 @@ static struct order compare(unsigned type, element a, element b)
 
 static bool is_true(unsigned type, element value)
 {
-    /* Both zeros of floating-point numbers are false: they differ in the sign bit. */
+    /* Both zeros of floating-point numbers are false; they differ in the sign bit. */
     if (type == BEOWIRE_FLOAT) {
         return (value & 0x7FFFFFFF) != 0;
     }
@@ -237,7 +238,7 @@ static element product(unsigned type, element a, element b)
     return type >= BEOWIRE_FLOAT ? real_bits(real(a, type) * real(b, type), type) : a * b;
 }
 
-/** What becomes of the element `target`. */
+/** The new value of the element `target`. */
 static element changed(unsigned operation, unsigned type, element target, element operand,
                        element compared)
 {

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/** The number if `yes`, else 0: without a branch. */
+/** The number if `yes`, else 0, without a branch. */
 static uint64_t number_if(uint64_t number, bool yes)
 {
     return number & (0 - (uint64_t)yes);
 }
 
-/** Where the key is, or belongs. How many steps that takes depends on the number of keys alone. */
+/** The place of the key in the table. The number of steps depends only on the number of keys. */
 static size_t position(const struct region_table *table, uint64_t key)
 {
     size_t from = 0;
@@ -22,8 +22,7 @@ static size_t position(const struct region_table *table, uint64_t key)
     return from;
 }
 
-/** The region with this key; if there is none, some other one. @return NULL: there are no regions.
- */
+/** The region with this key; if there is none, another one. @return NULL: no regions. */
 static const struct region *nearest(const struct region_table *table, uint64_t key)
 {
     size_t at = position(table, key);
@@ -117,7 +116,7 @@ enum frame_status region_find(const struct region_table *table, const struct reg
     if (wrong != 0) {
         return FRAME_STATUS_REFUSED;
     }
-    /* Of all memory the base is NULL, which has no place behind it. */
+    /* For all of memory the base is NULL, to which C allows no offset. */
     *at = (uint8_t *)((uintptr_t)region->base + offset); /* NOLINT(performance-no-int-to-ptr) */
     return FRAME_STATUS_OK;
 }

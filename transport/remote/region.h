@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * region.h - memory that peers may use: which keys there are, and what each allows.
+ * region.h - memory that peers may use: its keys and permissions.
  *
- * A peer names memory by a key and an address; it gets a pointer only for bytes that are all inside
- * what was registered, and only for what is allowed. Each look-up is a fresh one, so nothing refers
- * to memory that is not registered any more.
+ * A peer names memory by a key and an address. It gets a pointer only for bytes within registered
+ * memory, for permitted access. Every use looks the key up again, so no reference to unregistered
+ * memory remains.
  *
- * Who guesses learns nothing but that it was wrong. All that can be wrong with a request is looked
- * at, whatever of it is, and added up without a branch; the answer is the same. The key is compared
- * in one instruction, after as many steps through the sorted keys as their number asks for, hit or
- * miss: no time depends on how many bits are right. Which cache lines these steps touch does, which
- * tells no more than whether others use a key nearby, and drowns in the noise of a network.
+ * A wrong guess reveals only that it is wrong. All conditions of a request are evaluated without
+ * branches, and the answer is the same whichever fails. The key is compared in one instruction,
+ * after a number of search steps that depends only on the number of keys, so the time does not
+ * depend on how many bits are right. The cache lines used do depend on the key, but tell only
+ * whether keys nearby are in use, and less than the noise of a network.
  *
  * Registering may allocate; looking up does not. One thread.
  */
@@ -27,17 +27,17 @@ struct region {
     unsigned flags; /**< enum beowire_memory_flag */
 };
 
-/** Keys that are remembered after their memory has gone: whoever still uses one was told it once.
- */
+/** Remembered keys of unregistered memory: their late use is not a guess. */
 #define REGION_KEYS_GONE 256
 
-/** All regions of an endpoint, in the order of their keys. Zeroed: empty. */
+/** All regions of an endpoint, sorted by key. All zero: empty. */
 struct region_table {
     struct region *regions;
     size_t count;
     size_t room;
-    uint64_t removed;                /**< ever; the latest of their keys are ... */
-    uint64_t gone[REGION_KEYS_GONE]; /**< ... here, the next one goes to `removed` mod so many */
+    uint64_t removed; /**< regions removed so far */
+    uint64_t
+        gone[REGION_KEYS_GONE]; /**< their latest keys; the next is at `removed` modulo the size */
 };
 
 /** Bytes that a peer wants to use. */
@@ -45,10 +45,10 @@ struct region_range {
     uint64_t key;
     uint64_t address;
     uint64_t bytes;
-    unsigned access; /**< BEOWIRE_MEMORY_READ, BEOWIRE_MEMORY_WRITE: all that is needed */
+    unsigned access; /**< required permissions: BEOWIRE_MEMORY_READ, BEOWIRE_MEMORY_WRITE */
 };
 
-/** @return 0; -EINVAL: it wraps around; -EEXIST: the key is there; -ENOMEM. */
+/** @return 0; -EINVAL: it wraps around; -EEXIST: the key is in use; -ENOMEM. */
 int region_add(struct region_table *table, const struct region *region);
 
 /** @return 0; -ENOENT: no such key. */
@@ -57,7 +57,7 @@ int region_remove(struct region_table *table, uint64_t key);
 /** Is there memory with this key? */
 bool region_exists(const struct region_table *table, uint64_t key);
 
-/** Is there, or was there lately? Then whoever names it need not have guessed. */
+/** Does it exist, or did lately? Then naming it is no guess. */
 bool region_is_known(const struct region_table *table, uint64_t key);
 
 /** Finds the first byte of a range in our memory. @return FRAME_STATUS_OK or _REFUSED. */

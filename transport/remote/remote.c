@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of others: what is asked of it, and what it answers. */
+/* The initiator's side: requests, and the target's answers. */
 #include "remote/remote.h"
 
 #include "lane/copy.h"
@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-/** All of it is with the flow: now the peer has to answer. */
+/** All of it is pushed: now it waits for the peer's answer. */
 static void await_answer(struct message_peer *peer, struct operation *operation)
 {
     list_remove(&operation->link);
@@ -192,14 +192,14 @@ static int error_of(uint32_t status)
     }
 }
 
-/** The peer has said how it ended. */
+/** Completes an operation with the peer's status. */
 static void end(struct message_layer *layer, struct operation *operation, int error)
 {
     if (operation->frames_outstanding == 0) {
         operation_done(layer, operation, error);
         return;
     }
-    /* It knows before it has acknowledged our data: that is still referred to. */
+    /* The status came before the acknowledgement of frames that still refer to our data. */
     list_remove(&operation->link);
     operation->status = error;
     operation->state = OPERATION_DRAINING;
@@ -215,7 +215,7 @@ void remote_done(struct message_layer *layer, struct operation *operation, uint3
     }
 }
 
-/** The get that is being pulled will not be completed. @return false: it is, all has come. */
+/** Stops a get that is being pulled. @return false: all of it has arrived. */
 static bool stop_get(struct message_layer *layer, const struct operation *operation)
 {
     for (struct list *link = operation->peer->inbound.next; link != &operation->peer->inbound;
@@ -317,7 +317,7 @@ static int arrive_grant(struct message_layer *layer, struct message_peer *peer,
 int remote_answer(struct message_layer *layer, struct message_peer *peer, const struct frame *frame)
 {
     if (!peer->remote_memory) {
-        return -EPROTO; /* nor was anything asked for */
+        return -EPROTO; /* nothing was requested */
     }
     if (frame->type == FRAME_RESULT) {
         return arrive_result(layer, peer, frame);

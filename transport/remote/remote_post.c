@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts, gets and atomic operations, as they are posted. */
+/* Posting of puts, gets and atomic operations. */
 #include "remote/remote.h"
 
 #include "message/internal.h"
@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/** Takes an operation and fills in what all have. */
+/** Takes an operation and sets the common members. */
 static int begin(struct message_layer *layer, struct message_peer *peer,
                  const struct beowire_remote *remote, struct operation **begun)
 {
@@ -39,7 +39,7 @@ static void post(struct message_layer *layer, struct operation *operation)
     message_pump(layer, operation->peer);
 }
 
-/** Takes back what has just been posted. */
+/** Removes an operation that was just posted. */
 static void unpost(struct message_layer *layer, struct operation *operation)
 {
     list_remove(&operation->link);
@@ -122,5 +122,3 @@ int remote_atomic(struct message_layer *layer, struct message_peer *peer,
     post(layer, operation);
     return 0;
 }
-
-/* ---- requests out -------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our memory: requests of peers, and what they are answered. */
+/* The target's side: requests of peers for our memory, and their answers. */
 #include "pull/pull.h"
 #include "remote/remote.h"
 
@@ -12,12 +12,11 @@
 #include <errno.h>
 #include <string.h>
 
-/** Results in one frame: what fits a slim one. */
+/** Results in one slim frame. */
 #define RESULTS_MAX                                                                                \
     ((FRAME_POOL_SLIM_BYTES - sizeof(struct frame_header)) / sizeof(struct frame_result))
 
-/** Remembers a request. The chunk that was reserved for its (first) frame is kept until the answer.
- */
+/** Keeps a request, with the chunk reserved for its (first) frame, until the answer. */
 static struct inbound *remember(struct message_layer *layer, struct message_peer *peer,
                                 uint32_t name)
 {
@@ -40,8 +39,8 @@ static void answer(struct message_layer *layer, struct inbound *inbound, enum in
 
 /* ---- requests in --------------------------------------------------------------------------- */
 
-/** Finds what a peer asks for, before anything is remembered of the request. A key that nobody can
- *  have been given is a guess. @return 0; -EPROTO: it is one too many */
+/** Looks up the memory of a request, before anything is kept of it. An unknown key counts as a
+ *  guess. @return 0; -EPROTO: too many guesses */
 static int look_up(struct message_layer *layer, struct message_peer *peer,
                    const struct region_range *range, uint8_t **at, enum frame_status *status)
 {
@@ -53,7 +52,7 @@ static int look_up(struct message_layer *layer, struct message_peer *peer,
     return ++peer->guesses < REMOTE_GUESSES_MAX ? 0 : -EPROTO;
 }
 
-/** Is it the next frame of the put that has begun, or does it begin one? */
+/** Is it the next frame of the put that has begun, or the first of one? */
 static bool is_next_of_put(const struct inbound *begun, const struct region_range *range,
                            uint32_t request, uint32_t offset)
 {
@@ -77,7 +76,7 @@ static int arrive_put(struct message_layer *layer, struct message_peer *peer,
     };
     struct inbound *inbound = peer->put;
     uint8_t *target = NULL;
-    /* If a frame of it was refused, so is the whole. */
+    /* If a frame of the put was refused, so is the whole put. */
     enum frame_status status = inbound != NULL ? inbound->status : FRAME_STATUS_OK;
 
     if (!is_next_of_put(inbound, &range, request, offset) ||
@@ -146,7 +145,7 @@ static int arrive_offer(struct message_layer *layer, struct message_peer *peer,
     return 0;
 }
 
-/** What a get, or a granted one, wants. */
+/** The bytes of a get or a granted get. */
 static struct region_range range_of(const struct inbound *inbound)
 {
     return (struct region_range){
@@ -194,7 +193,7 @@ static int arrive_get(struct message_layer *layer, struct message_peer *peer,
     return 0;
 }
 
-/** How the request can be carried out: not at all, or where. @return 0, or as look_up() */
+/** Looks up the target of an atomic operation, and its status. @return 0, or as look_up() */
 static int find_target(struct message_layer *layer, struct message_peer *peer,
                        const struct frame *frame, uint32_t bytes, uint8_t **target,
                        enum frame_status *status)
@@ -270,7 +269,7 @@ int remote_request(struct message_layer *layer, struct message_peer *peer,
 
 /* ---- answers out --------------------------------------------------------------------------- */
 
-/** A request has been carried out. */
+/** Counts a request that was performed. */
 static void count(struct message_layer *layer, const struct inbound *inbound)
 {
     layer->counters.remote_read += inbound->reads;
@@ -291,7 +290,7 @@ void remote_answered(struct message_layer *layer, struct inbound *inbound)
     }
 }
 
-/** One frame for as many results as stand first in the list. */
+/** Pushes one frame with all results at the head of the list. */
 static bool push_results(struct message_layer *layer, struct message_peer *peer)
 {
     uint32_t most = outgoing_room(peer, FRAME_RESULT) / (uint32_t)sizeof(struct frame_result);
@@ -349,16 +348,16 @@ static bool push_reply(struct message_layer *layer, struct message_peer *peer,
     return true;
 }
 
-/** May the peer pull one more? */
+/** May the peer pull one more get? */
 static bool can_serve(const struct message_layer *layer, const struct message_peer *peer)
 {
     return peer->served < REMOTE_SERVED_PER_PEER &&
            (layer->served_used < REMOTE_SERVED || !list_is_empty(&layer->free_served));
 }
 
-/** Grants wait until others have been pulled, and nothing else waits for them: what the peer grants
- *  us may wait for our DONE. @return true: another answer stands first now; false: there is none.
- */
+/** Grants wait until other gets were pulled. Other answers must not wait behind them, because the
+ *  peer's grants to us may wait for our DONE. @return true: another answer is now first; false:
+ *  there is none. */
 static bool overtake_grants(struct message_peer *peer)
 {
     for (struct list *link = peer->dones.next; link != &peer->dones; link = link->next) {
@@ -371,7 +370,7 @@ static bool overtake_grants(struct message_peer *peer)
     return false;
 }
 
-/** can_serve() has said that there is one. */
+/** can_serve() was true. */
 static struct operation *take_served(struct message_layer *layer)
 {
     struct operation *served = operation_take(&layer->free_served);
@@ -379,7 +378,7 @@ static struct operation *take_served(struct message_layer *layer)
     return served != NULL ? served : &layer->served_memory[layer->served_used++];
 }
 
-/** The peer may pull it. The request's chunk is kept until it has. */
+/** Lets the peer pull the get. The request's chunk is kept until it has. */
 static bool push_grant(struct message_layer *layer, struct message_peer *peer,
                        struct inbound *inbound, const uint8_t *source)
 {
@@ -447,7 +446,7 @@ bool remote_push_answer(struct message_layer *layer, struct message_peer *peer,
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/** The slot is free again, and its request's record is the caller's. */
+/** Frees the slot; the caller gets its request. */
 static struct inbound *release(struct message_layer *layer, struct operation *served)
 {
     struct inbound *inbound = served->context;
@@ -459,7 +458,7 @@ static struct inbound *release(struct message_layer *layer, struct operation *se
     served->state = OPERATION_FREE;
     served->peer = NULL;
     list_remove(&served->link);
-    /* Late frames may still name it: it is the last to be used again. */
+    /* Late frames may still name it, so it is reused last. */
     list_append(&layer->free_served, &served->link);
     return inbound;
 }
@@ -469,7 +468,7 @@ void remote_served(struct message_layer *layer, struct operation *served)
     inbound_free(layer, release(layer, served));
 }
 
-/** A put that is being pulled ends with an error, if it goes into that memory. */
+/** Ends a put being pulled into this memory with an error. */
 static void withdraw_put(struct message_layer *layer, struct inbound *inbound, uint64_t key)
 {
     if (inbound->operation == NULL && inbound->key == key) {
@@ -551,7 +550,7 @@ void remote_forget(struct message_layer *layer, struct message_peer *peer)
         struct inbound *inbound = LIST_ENTRY(link, struct inbound, done);
         next = link->next;
         if (inbound->notify) {
-            remote_answered(layer, inbound); /* it has been put */
+            remote_answered(layer, inbound); /* it was put */
         }
     }
 }
