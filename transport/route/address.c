@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/** Follows the port of a rail that takes what network cards cut. */
+/** Follows the port of a rail that receives frames cut by network cards. */
 #define TSO_MARK '+'
 
-/** Stands in place of a secret that is not known, or not to be said. */
+/** In place of a secret that is unknown or left out. */
 #define NO_SECRET '-'
 
 static bool all_zero(const uint8_t *bytes, size_t count)
@@ -32,8 +32,7 @@ static bool interface_is_valid(const struct address_rail *rail, bool tso)
            (has_mac || has_ip);
 }
 
-/** What a rail is, in the order in which they follow one another: several of the first, one of each
- *  other. */
+/** Kinds of rails, in their order in an address: several of the first kind, one of each other. */
 enum rail_kind {
     RAIL_INTERFACE,
     RAIL_VERBS,
@@ -90,12 +89,12 @@ bool address_is_valid(const struct beowire_address *address)
     }
     if (proof_secret_is_known(layout->secret) &&
         proof_incarnation(layout->secret) != from_le64(layout->incarnation)) {
-        return false; /* nobody may put another endpoint's name to a secret of his own */
+        return false; /* prevents a secret from being combined with another endpoint's name */
     }
     return layout->rails > 0 || from_le64(layout->host) != 0;
 }
 
-/** Appends `count` bytes as hexadecimal digits, and then `end`. @return behind it. */
+/** Appends `count` bytes as hexadecimal digits, and `end`. @return behind it. */
 static char *write_hex(char *text, const uint8_t *bytes, unsigned count, char end)
 {
     static const char digits[] = "0123456789abcdef";
@@ -108,7 +107,7 @@ static char *write_hex(char *text, const uint8_t *bytes, unsigned count, char en
     return text;
 }
 
-/** @param secret say it, too */
+/** @param secret include it */
 static int format(const struct beowire_address *address, char *text, size_t bytes, bool secret)
 {
     if (address == NULL || text == NULL || !address_is_valid(address)) {
@@ -192,7 +191,7 @@ static const char *read_number(const char *text, unsigned count, uint64_t *numbe
     return text != NULL && *text == ':' ? read_hex(text + 1, 2 * count, number) : NULL;
 }
 
-/** Reads a colon, and then a secret or what stands in place of one. */
+/** Reads a colon, and a secret or NO_SECRET. */
 static const char *read_secret(const char *text, uint8_t secret[ADDRESS_SECRET_BYTES])
 {
     if (text != NULL && text[0] == ':' && text[1] == NO_SECRET) {
@@ -248,14 +247,14 @@ int beowire_address_parse(const char *text, struct beowire_address *address)
     return 0;
 }
 
-/** A rail that has an IPv4 address, as it is where there are two. */
+/** A rail with an IPv4 address, as in addresses with two rails. */
 struct short_rail {
     uint8_t mac[6];
     le16 port;
     uint8_t ipv4[4];
 };
 
-/** The same of TIPC: no rail that has an IPv4 address is without a port. */
+/** The same for TIPC. A rail with an IPv4 address always has a port. */
 struct short_tipc {
     uint8_t none[2]; /**< 0 */
     le32 node;
@@ -263,7 +262,7 @@ struct short_tipc {
     le32 socket;
 };
 
-/** And of an RDMA device. */
+/** The same for an RDMA device. */
 struct short_verbs {
     uint8_t mark[2]; /**< SHORT_VERBS_MARK, 0 */
     le32 queue_pair;
@@ -279,7 +278,7 @@ static_assert(sizeof(struct short_tipc) == sizeof(struct short_rail) &&
 
 #define SHORT_RAILS 2
 
-/** The short form: an address without what follows from the rest of it, or is never used. */
+/** The short form: an address without derivable and unused bytes. */
 struct short_form {
     uint8_t begin[offsetof(struct address_layout, incarnation)]; /**< as in the address */
     uint8_t secret[ADDRESS_SECRET_BYTES];                        /**< the incarnation follows */
@@ -320,7 +319,7 @@ static bool shorten_rail(const struct address_rail *rail, struct short_rail *bri
     return memcmp(rail->ip, mapped_prefix, sizeof mapped_prefix) == 0;
 }
 
-/** Two rails fit if both have an IPv4 address, or are TIPC or verbs. @return false: they do not. */
+/** Two rails fit if each has an IPv4 address, or is TIPC or verbs. @return false: they do not. */
 static bool shorten_rails(const struct address_layout *layout, struct short_form *form)
 {
     if (layout->rails > SHORT_RAILS) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "convoy.h"
 
-/** The first lane that suits bursts: one that cuts, or one that takes trains. */
+/** The first lane for bursts: one that cuts, or one that takes trains. */
 static uint8_t find(const struct paths *paths, const struct path_lanes *lanes, bool cuts)
 {
     for (unsigned i = 0; i < lanes->count; i++) {
@@ -13,7 +13,7 @@ static uint8_t find(const struct paths *paths, const struct path_lanes *lanes, b
     return PATH_NONE;
 }
 
-/** What is known of the lane so far is forgotten when it is another one. */
+/** Changes the lane, and forgets the history of the old one. */
 static void set(struct convoy_way *way, uint8_t lane)
 {
     if (way->lane != lane) {
@@ -54,8 +54,8 @@ static bool is_fragment(struct flow_frame *const *frames, unsigned count, unsign
     return i < count && frame_type_of(frames[i]->head) == FRAME_FRAGMENT;
 }
 
-/** How many calls these frames take. Those of one length are a train, and one more that is shorter;
- *  a lane that cuts takes each message of several frames by itself. */
+/** Calls needed for these frames. Frames of equal length are a train, with one shorter frame at its
+ *  end; a lane that cuts takes each message of several frames separately. */
 static unsigned calls_for(struct flow_frame *const *frames, unsigned count, bool cut)
 {
     unsigned calls = 1;
@@ -71,14 +71,14 @@ static unsigned calls_for(struct flow_frame *const *frames, unsigned count, bool
     return calls;
 }
 
-/** Can a burst go this way? If too much was lost there, only once in a while. */
+/** Can this way be used for a burst? If too many frames were lost there, only once in a while. */
 static bool is_open(struct convoy_way *way)
 {
     return way->lane != PATH_NONE && (way->lost < CONVOY_LOST_MAX || ++way->skipped == 0);
 }
 
-/** Does a burst of `count` frames rather go by a lane that cuts? A short one only while little else
- *  is on its way; and what follows a train does not overtake it. */
+/** Should a burst of `count` frames use a lane that cuts? A short burst only if little else is in
+ *  flight; and frames behind a train must not overtake it. */
 static bool may_be_cut(const struct convoy *convoy, unsigned count, uint32_t on_way)
 {
     bool behind_train =
@@ -96,7 +96,7 @@ unsigned convoy_choose(struct convoy *convoy, struct flow_frame *const *frames, 
     }
     bool cut = convoy->cut.lane != PATH_NONE &&
                (convoy->trains.lane == PATH_NONE || may_be_cut(convoy, count, highest - first));
-    if (cut || !convoy->under_way) { /* in a stream it is settled, and nothing need be counted */
+    if (cut || !convoy->under_way) { /* in a stream the lane is decided */
         unsigned calls = calls_for(frames, count, cut);
         if (cut && convoy->trains.lane != PATH_NONE) {
             unsigned trains = calls_for(frames, count, false);

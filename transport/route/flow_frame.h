@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * flow_frame.h - a sequenced frame on its way out: of the message layer, which makes it, of the
- * flow, which keeps it until it is acknowledged, and of the route, which has it sent.
+ * flow_frame.h - a sequenced frame to send. The message layer makes it, the flow keeps it until it
+ * is acknowledged, and the route sends it.
  */
 #ifndef BEOWIRE_ROUTE_FLOW_FRAME_H
 #define BEOWIRE_ROUTE_FLOW_FRAME_H

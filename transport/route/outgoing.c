@@ -18,7 +18,7 @@ void route_write_checksums(const struct lane *lane, const struct lane_outgoing *
                            unsigned count)
 {
     if (!lane->needs_checksum && count > 0 && frame_type_of(frames->head) == FRAME_DATA) {
-        return; /* so are all of them (core/bulk.c), made for this lane */
+        return; /* then all are, made for this lane (core/bulk.c) */
     }
     for (unsigned i = 0; i < count; i++) {
         const struct lane_outgoing *frame = &frames[i];
@@ -45,7 +45,7 @@ unsigned route_send(struct routes *routes, struct route *route, unsigned lane_in
     if (__builtin_expect(routes->trace != NULL, 0) && count > 0) {
         trace_note(routes->trace, TRACE_OUT, frame_type_of(frames->head));
     }
-    if (route->checked && !lane->is_certain) { /* otherwise shared memory only */
+    if (route->checked && !lane->is_certain) { /* shared memory needs none */
         route_write_checksums(lane, frames, count);
     }
     unsigned taken =

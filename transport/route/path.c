@@ -41,7 +41,8 @@ bool path_leads_to(const struct path_lanes *lanes, unsigned lane,
            memcmp(&to, at, sizeof to) == 0;
 }
 
-/** The first lane for all that is usable, or at least `proven`, or reachable; or PATH_NONE. */
+/** The first lane that may be the fast path and is usable, or at least `proven`, or reachable; or
+ *  PATH_NONE. */
 static uint8_t first(const struct paths *paths, const struct path_lanes *lanes, bool proven,
                      bool works)
 {
@@ -54,7 +55,7 @@ static uint8_t first(const struct paths *paths, const struct path_lanes *lanes, 
     return PATH_NONE;
 }
 
-/** The lane that is used if all is well. */
+/** The lane to use if all work. */
 static uint8_t preferred(const struct paths *paths, const struct path_lanes *lanes)
 {
     bool proven = first(paths, lanes, true, false) != PATH_NONE;
@@ -94,7 +95,7 @@ bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, un
     return paths->fast != before;
 }
 
-/** Notes that the preferred lane is left, and for how long. */
+/** Records that the preferred lane is left, and for how long. */
 static void leave(struct paths *paths, uint64_t now_ns)
 {
     bool again = paths->returned_ns != 0 && now_ns - paths->returned_ns < PATH_PROVEN_NS;
@@ -149,7 +150,7 @@ void paths_publish(const struct path_lanes *lanes, struct address_layout *addres
     }
 }
 
-/** @param unseen bytes of a frame's head that are not on the wire where network cards cut. */
+/** @param unseen bytes of a frame's head that are not on the wire if network cards cut. */
 static uint32_t longest(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu,
                         uint32_t unseen)
 {

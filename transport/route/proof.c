@@ -3,7 +3,7 @@
 
 #include <sodium.h>
 
-/** What is hashed: both headers. */
+/** Hashed bytes: both headers. */
 #define HEAD_BYTES (sizeof(struct frame_header) + sizeof(struct frame_connect))
 #define PROOF_OFFSET (sizeof(struct frame_header) + offsetof(struct frame_connect, proof))
 
@@ -88,7 +88,7 @@ bool proof_is_right(const struct frame *frame, const uint8_t secret[ADDRESS_SECR
            sodium_memcmp(proof, frame->connect->proof, sizeof proof) == 0;
 }
 
-/** Eight bytes that say which connection and what else. */
+/** Eight bytes that identify the connection and the purpose. */
 struct context {
     le32 own_key;
     le32 lane;

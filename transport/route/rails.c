@@ -19,8 +19,8 @@ static bool is_in(const struct rail_network *network, const struct address_rail 
            ((address ^ network->address) & network->mask) == 0;
 }
 
-/** Pairs our rails that have none yet with those of the peer that are left, in order. Numbers that
- *  have no rail come after all that have: so each rail gets a number of its own. */
+/** Pairs our unpaired rails with the unpaired ones of the peer, in order. Numbers without a rail
+ *  come last, so each rail gets a different number. */
 static void pair(const struct rail_network own[ADDRESS_RAILS], const struct address_layout *address,
                  bool by_network, uint8_t to[ADDRESS_RAILS], bool taken[ADDRESS_RAILS])
 {

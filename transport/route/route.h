@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * route.h - the route to one peer: which lane a frame takes, and how it leaves there, with a
- * checksum or sealed. All frames to a peer pass route_send().
+ * route.h - the route to one peer: which lane a frame uses, and its checksum or seal. All frames to
+ * a peer pass through route_send().
  *
- *      rails, address, proof     whom an address is of, and how it is reached
- *      path, convoy              the lanes to a peer, and which of them bursts take
- *      seal, sealing             frames sealed
- *      outgoing                  frames out
+ *      rails, address, proof     whose an address is, and how it is reached
+ *      path, convoy              the lanes to a peer, and those for bursts
+ *      seal, sealing             sealing of frames
+ *      outgoing                  sending
  *
  * Pure. One thread.
  */
@@ -19,53 +19,53 @@
 #include "route/seal.h"
 #include "route/trace.h"
 
-/** What the routes of an endpoint have in common. */
+/** Shared by the routes of an endpoint. */
 struct routes {
     const struct path_lanes *lanes;
-    uint64_t *sent;      /**< counters of frames that a lane has taken, by type */
-    struct trace *trace; /**< NULL: no trace. Owned by the caller */
-    uint32_t refusing;   /**< bits: lanes that have taken nothing; the caller clears them */
+    uint64_t *sent;      /**< counters of frames taken by lanes, by type */
+    struct trace *trace; /**< NULL: no trace; owned by the caller */
+    uint32_t refusing;   /**< bits: lanes that have taken nothing; cleared by the caller */
 };
 
 /** The route to a peer. */
 struct route {
     struct convoy convoy;
-    bool gathers; /**< convoy_gathers(), when sequenced frames were last sent, or lanes changed */
+    bool gathers; /**< convoy_gathers() when sequenced frames were last sent, or lanes changed */
     bool checked; /**< frames of this connection have a checksum on lanes that need one */
     struct seal *seal; /**< NULL: frames of this connection are not sealed */
     struct paths paths;
 };
 
-/** Bytes of the seal of each frame to the peer, except in shared memory. */
+/** Bytes of the seal in each frame to the peer, except in shared memory. */
 static inline uint32_t route_seal_bytes(const struct route *route)
 {
     return route->seal != NULL ? (uint32_t)sizeof(struct frame_seal) : 0;
 }
 
-/** Bytes of the checksum in each DATA to the peer over a lane. */
+/** Bytes of the checksum in each DATA frame to the peer over a lane. */
 static inline uint32_t route_checksum_bytes(const struct route *route, const struct lane *lane)
 {
     return route->checked && lane->needs_checksum ? (uint32_t)sizeof(le32) : 0;
 }
 
-/** Sends frames over the lane `lane_index`, if what they are may go there before it is
- *  proven. @return how many were taken; if none, the lane is one of those that refuse. */
+/** Sends frames over lane `lane_index`, if their types may be sent there before it is proven.
+ *  @return the number taken; if 0, the lane is marked as refusing. */
 unsigned route_send(struct routes *routes, struct route *route, unsigned lane_index,
                     const struct lane_outgoing *frames, unsigned count);
 
-/** Sends sequenced frames of a flow in order over the lane that is best for them, and notes the way
- *  of each. Those from sequence `first` to before `highest` are on their way.
- *  @param count at least 1, at most FLOW_BATCH_FRAMES. @return how many were taken */
+/** Sends sequenced frames of a flow in order over the best lane, and records the way of each. Those
+ *  from sequence `first` to before `highest` are in flight.
+ *  @param count at least 1, at most FLOW_BATCH_FRAMES. @return the number taken */
 unsigned route_send_sequenced(struct routes *routes, struct route *route,
                               struct flow_frame *const *frames, unsigned count, uint32_t first,
                               uint32_t highest);
 
-/** Gives frames of a connection that has checksums theirs, if they need one over this lane: for
+/** Adds checksums to frames of a connection that has them, if this lane needs them: for
  *  route_send(). */
 void route_write_checksums(const struct lane *lane, const struct lane_outgoing *frames,
                            unsigned count);
 
-/** Sends frames over a lane of a route that has a seal: for route_send(). @return likewise */
+/** Sends frames over a lane of a route that has a seal: for route_send(). @return as there */
 unsigned route_send_sealed(struct routes *routes, struct route *route, unsigned lane_index,
                            const struct lane_outgoing *frames, unsigned count);
 

@@ -10,10 +10,10 @@ static_assert(SEAL_KEY_BYTES == crypto_shorthash_siphashx24_KEYBYTES &&
                   sizeof((struct frame_seal){0}.tag) == crypto_onetimeauth_BYTES,
               "two hashes make a key");
 
-/** The bit of a counter that says whose secret its key comes of. */
+/** The bit of a counter that says from whose secret its key is derived. */
 #define SECRET_BIT 63
 
-/** What a seal is made over, piece by piece. */
+/** A piece of the sealed bytes. */
 struct piece {
     const uint8_t *data;
     size_t bytes;
@@ -88,14 +88,14 @@ void seal_write(struct seal *seal, uint8_t *header, const uint8_t *operation,
     make_tag(written->tag, seal->send_key, counter, pieces);
 }
 
-/** The word of the window in which a counter is, and its bit there. */
+/** The word and bit of a counter in the window. */
 static uint64_t *come_at(struct seal *seal, uint64_t counter, uint64_t *bit)
 {
     *bit = UINT64_C(1) << counter % 64;
     return &seal->come[counter / 64 % (SEAL_WINDOW_FRAMES / 64)];
 }
 
-/** Can it still be told whether it has come, and has it not? */
+/** Is the counter within the window, and not received yet? */
 static bool is_new(struct seal *seal, uint64_t counter)
 {
     uint64_t bit = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames sealed on their way out. */
+/* Seals outgoing frames. */
 #include "route/route.h"
 
 #include <assert.h>
 
-/** Of a sealed frame: what is copied of it, for the seal to have room. */
+/** Copied part of a sealed frame, with room for the seal. */
 #define HEAD_BYTES (FRAME_SEQUENCED_HEAD_BYTES_MAX + sizeof(struct frame_seal))
 static_assert(HEAD_BYTES >= FRAME_PADDED_BYTES, "DATA is padded there");
 
@@ -12,8 +12,7 @@ struct sealed_head {
     _Alignas(8) uint8_t room[LANE_HEADROOM + HEAD_BYTES];
 };
 
-/** Makes of a frame what goes out in its stead: its head is copied, and what follows stays where it
- *  is. */
+/** Makes the sealed frame: copies the head, and refers to the rest. */
 static struct lane_outgoing seal_frame(struct seal *seal, const struct lane_outgoing *frame,
                                        struct sealed_head *copy)
 {
@@ -38,7 +37,7 @@ static struct lane_outgoing seal_frame(struct seal *seal, const struct lane_outg
     if (type != FRAME_DATA) {
         owned = frame_payload_bytes(frame->head);
     } else if (sealed.head_bytes + owned < FRAME_PADDED_BYTES) {
-        /* Ethernet would pad it, and the receiver could not tell with what. */
+        /* Ethernet would pad it with bytes unknown to the receiver. */
         uint32_t padded = FRAME_PADDED_BYTES - sealed.head_bytes;
         memcpy(operation, sealed.payload, owned);
         memset(operation + owned, 0, padded - owned);
