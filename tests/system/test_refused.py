@@ -18,7 +18,7 @@ _LONGEST_BYTES = "300000"
 
 #: What a process cannot do without, and what it says then.
 _REQUIRED = {
-    "eventfd": "as many descriptors open as it may",
+    "eventfd": "its limit of open descriptors",
     "packet,udp-socket": "no lane of this endpoint reaches that address",
 }
 

@@ -18,22 +18,21 @@
 #define OF_HOST "/etc/beowire/beowire.conf"
 #define OF_USER "beowire/beowire.conf"
 
-/** Makes a path of three parts. @return false: it is too long, or its beginning is no absolute
- *  path. */
+/** Makes a path of three parts. @return false: it is too long, or the beginning is not absolute. */
 static bool join(char path[PATH_MAX], const char *base, const char *middle, const char *end)
 {
     return base != NULL && base[0] == '/' &&
            snprintf(path, PATH_MAX, "%.2000s/%s%s", base, middle, end) < PATH_MAX;
 }
 
-/** A variable that names a file. Of a program that is another user's (setuid), it names none: what
- *  is wrong in a file is quoted, and its user may not be allowed to read that one. */
+/** The value of a variable that names a file. NULL in a setuid program, because errors quote the
+ *  file, which its user may not be allowed to read. */
 static const char *naming(const char *variable)
 {
     return getuid() == geteuid() && getgid() == getegid() ? getenv(variable) : NULL;
 }
 
-/** Is there such a file? @return 0; -ENOENT; another errno: that cannot be known. */
+/** Does the file exist? @return 0; -ENOENT; another errno: unknown. */
 static int seek(const char *path)
 {
     if (access(path, F_OK) == 0) {
@@ -42,7 +41,7 @@ static int seek(const char *path)
     return errno == ENOTDIR ? -ENOENT : -errno;
 }
 
-/** The user's directory: HOME, if it is one that is open to us; else what the host knows. */
+/** The user's home directory: HOME if it is accessible, else that of the user database. */
 static bool home_of_user(char path[PATH_MAX])
 {
     const char *home = naming("HOME");
@@ -60,8 +59,8 @@ static bool home_of_user(char path[PATH_MAX])
     return join(path, known->pw_dir, ".config/", OF_USER);
 }
 
-/** Writes the path of the file to be read; "" if there is none.
- *  @return 0; -errno: that of the path cannot be seen, though it may be there. */
+/** Writes the path of the file to be read; "" if there is none. @return 0; -errno: whether the path
+ *  exists is unknown. */
 static int find(const char *path, char found[PATH_MAX])
 {
     const char *named = path != NULL ? path : naming("BEOWIRE_CONFIG");
@@ -87,7 +86,7 @@ static int find(const char *path, char found[PATH_MAX])
     return status;
 }
 
-/** Opens a file, but no pipe: perhaps nobody writes to it. @return -1, and errno. */
+/** Opens a file, but no pipe, which might block. @return -1, and errno. */
 static int open_file(const char *path)
 {
     struct stat about;
@@ -101,7 +100,7 @@ static int open_file(const char *path)
     return file;
 }
 
-/** Reads a whole file. @return its text, to be freed; NULL, and errno. */
+/** Reads a whole file. @return its text, which the caller frees; NULL, and errno. */
 static char *read_text(const char *path)
 {
     char *text = malloc(SETTINGS_BYTES_MAX + 1);
@@ -117,14 +116,14 @@ static char *read_text(const char *path)
     if (file >= 0) {
         close(file);
     }
-    if (got < 0 || have > SETTINGS_BYTES_MAX) { /* half of it might say something else */
+    if (got < 0 || have > SETTINGS_BYTES_MAX) { /* a truncated file could mean something else */
         free(text);
         errno = error;
         return NULL;
     }
     text[have] = '\0';
     for (size_t i = strlen(text); i < have; i += strlen(text + i)) {
-        text[i] = '\1'; /* it is not the end, and no setting */
+        text[i] = '\1'; /* not the end of the text, and no setting */
     }
     return text;
 }
@@ -146,7 +145,7 @@ static int cannot_read(int status, const char *path, char *reason, size_t reason
     return status;
 }
 
-/** Reads the settings of one file over those that are there. */
+/** Reads the settings of one file over the present ones. */
 static int read_file(const char *path, struct settings *settings, char *reason, size_t reason_bytes)
 {
     struct settings_fault fault = {0};
@@ -161,8 +160,8 @@ static int read_file(const char *path, struct settings *settings, char *reason, 
     return status;
 }
 
-/** Does the host's own file want seals, whichever file is read? @return 0, or as
- * configuration_read() does. */
+/** Does the host's own file require seals, whichever file is read? @return 0, or as
+ *  configuration_read(). */
 static int host_wants_seals(bool *wanted, char *reason, size_t reason_bytes)
 {
     struct settings of_host;

@@ -31,7 +31,7 @@ bool contention_parse(const char *line, uint64_t *waited_ns)
     return end != second && errno == 0;
 }
 
-/** @return false: the kernel does not tell. */
+/** @return false: not available. */
 static bool read_waited(const struct contention *contention, uint64_t *waited_ns)
 {
     char line[96];
@@ -61,7 +61,7 @@ bool contention_judge(struct contention *contention, long switches, uint64_t wai
     return switched && (waited_ns - contention->waited_ns) * CONTENTION_PARTS > time_ns;
 }
 
-/** This thread has not asked before: nothing is known of it. */
+/** The first call by this thread: nothing is known of it. */
 static void begin(struct contention *contention, long switches, uint64_t now_ns)
 {
     contention_close(contention);

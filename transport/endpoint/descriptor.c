@@ -96,7 +96,7 @@ void descriptor_set_timer(struct descriptor *descriptor, uint64_t time_ns)
         return;
     }
     if (time_ns != UINT64_MAX) {
-        /* All zero would mean never. */
+        /* Zero would disarm the timer. */
         uint64_t some_ns = time_ns > 0 ? time_ns : 1;
         when.it_value.tv_sec = (time_t)(some_ns / NS_PER_SECOND);
         when.it_value.tv_nsec = (long)(some_ns % NS_PER_SECOND);

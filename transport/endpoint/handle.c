@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/** Closed endpoints, the first to be closed first. */
+/** List of closed endpoints, in the order of closing. */
 static struct beowire_endpoint *oldest;
 static struct beowire_endpoint *latest;
 static unsigned kept;
@@ -23,7 +23,7 @@ static struct beowire_endpoint *make(void)
         return NULL;
     }
     memset(block, 0, bytes);
-    /* Where the kernel knows no such pages, a child that does what it must not is not told. */
+    /* If the kernel does not support it, misuse by a child is not detected. */
     (void)madvise(block, page, MADV_WIPEONFORK);
     return (struct beowire_endpoint *)(void *)(block + page - OWN_MARK_BYTES);
 }

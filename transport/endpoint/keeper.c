@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/** A stack is mapped, not used: frames of a whole train are encoded on it. */
+/** Mapped, but rarely used: frames of a whole train are encoded on it. */
 #define STACK_BYTES (256u << 10)
 
 static bool is_ending(const struct keeper *keeper)
@@ -27,7 +27,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/** Sleeps for the time, or until it is woken. */
+/** Sleeps for this time, or until woken. */
 static void let_pass(const struct keeper *keeper, uint64_t time_ns)
 {
     struct pollfd woken = {.fd = keeper->wake, .events = POLLIN};
@@ -40,7 +40,7 @@ static void let_pass(const struct keeper *keeper, uint64_t time_ns)
     }
 }
 
-/** Sleeps for the time, whoever hurries. */
+/** Sleeps for this time, even if hurried. */
 static void pause_for(uint64_t time_ns)
 {
     struct timespec time = {.tv_nsec = (long)time_ns};
@@ -48,7 +48,7 @@ static void pause_for(uint64_t time_ns)
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-/** In place of the application, until that comes back. */
+/** Makes progress instead of the application until that calls again. */
 static void stand_in(struct keeper *keeper, uint32_t seen)
 {
     while (!is_ending(keeper) && turn_entered(keeper->turn) == seen && turn_try(keeper->turn)) {
@@ -72,7 +72,7 @@ static void *keep(void *argument)
 
     (void)prctl(PR_SET_TIMERSLACK, KEEPER_SLACK_NS, 0, 0, 0);
     while (!is_ending(keeper)) {
-        if (!__atomic_load_n(&keeper->hurried, __ATOMIC_ACQUIRE)) { /* again, meanwhile */
+        if (!__atomic_load_n(&keeper->hurried, __ATOMIC_ACQUIRE)) { /* hurried again meanwhile */
             uint64_t since_ns = now_ns();
             let_pass(keeper, keeper->interval_ns);
             hurry_ns = now_ns() - since_ns < KEEPER_CALM_NS ? hurry_ns : KEEPER_HURRY_NS;
@@ -105,7 +105,7 @@ int keeper_start(struct keeper *keeper, struct turn *turn, uint64_t interval_ns,
     }
     (void)pthread_attr_init(&attributes);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    /* Signals are the application's: it would not expect them in a thread that it does not know. */
+    /* Signals must not be delivered to a thread that the application does not know. */
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = pthread_create(&keeper->thread, &attributes, keep, keeper);

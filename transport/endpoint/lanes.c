@@ -31,16 +31,16 @@ static const struct {
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-/** Names in a list at most: of interfaces, or of kinds. */
+/** The most names in a list, of interfaces or of kinds. */
 #define NAMES_MAX (KINDS > ADDRESS_RAILS ? KINDS : ADDRESS_RAILS)
 
-/** A list "a,b,c", taken apart. */
+/** The names of a list "a,b,c". */
 struct names {
     unsigned count;
     char at[NAMES_MAX][IF_NAMESIZE];
 };
 
-/** @param most so many names at most, not more than NAMES_MAX */
+/** @param most at most this many names, up to NAMES_MAX */
 static int split(const char *list, unsigned most, struct names *names)
 {
     names->count = 0;
@@ -65,7 +65,7 @@ static int split(const char *list, unsigned most, struct names *names)
     }
 }
 
-/** Which of `kinds` has this name? @return KINDS: none. */
+/** The index in `kinds` of this name. @return KINDS: none. */
 static unsigned find_name(const char *name)
 {
     unsigned kind = 0;
@@ -86,7 +86,7 @@ static unsigned find_kind(enum lane_kind number)
     return kind;
 }
 
-/** Is each that is wanted wanted with what it is of no use without? */
+/** Does each wanted kind have the one that it needs? */
 static bool is_complete(const bool wanted[KINDS])
 {
     bool complete = true;
@@ -100,7 +100,7 @@ static bool is_complete(const bool wanted[KINDS])
     return complete;
 }
 
-/** Which of `kinds` are wanted? */
+/** Determines which of `kinds` are wanted. */
 static int choose(const char *list, bool wanted[KINDS])
 {
     struct names names;
@@ -122,7 +122,7 @@ static int choose(const char *list, bool wanted[KINDS])
     return is_complete(wanted) ? status : -EINVAL;
 }
 
-/** Are interfaces needed for what is wanted? */
+/** Do the wanted kinds need interfaces? */
 static bool needs_interface(const bool wanted[KINDS])
 {
     bool needed = false;
@@ -140,7 +140,7 @@ bool lanes_need_interface(const char *list)
     return choose(list, wanted) != 0 || needs_interface(wanted);
 }
 
-/** Is this about what the host grants or has, so that other lanes may do (lane_type.h)? */
+/** Does the host not allow or have it, so that other lanes may be used instead (lane_type.h)? */
 static bool is_not_granted(int status)
 {
     return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL ||
@@ -152,14 +152,15 @@ static bool is_not_granted(int status)
 static_assert(sizeof "packet/" - 1 + IF_NAMESIZE <= sizeof((struct lane *)0)->name,
               "all names fit");
 
-/** @param interface NULL: it is of the host */
+/** @param interface NULL: a lane of the host */
 static void name_lane(char *name, size_t bytes, unsigned kind, const char *interface)
 {
     (void)snprintf(name, bytes, "%s%s%s", kinds[kind].name, interface != NULL ? "/" : "",
                    interface != NULL ? interface : "");
 }
 
-/** A frame that is not of Ethernet is not found by its number. @return 0 or a negative errno. */
+/** Chooses a random number if there is no packet lane, where it need not be unique. @return 0 or a
+ *  negative errno. */
 static int choose_number(uint16_t *number)
 {
     int status = 0;
@@ -186,7 +187,7 @@ static void note_missing(struct lanes_missing *missing, unsigned kind,
     }
 }
 
-/** Is there a lane already, on this rail, that is in the place of what would be of this kind? */
+/** Is there a lane on this rail that takes the place of one of this kind? */
 static bool has_place(const struct path_lanes *lanes, enum lane_kind kind, unsigned rail)
 {
     bool taken = false;
@@ -198,7 +199,7 @@ static bool has_place(const struct path_lanes *lanes, enum lane_kind kind, unsig
     return taken;
 }
 
-/** Opens one lane, unless that without which it is of no use could not be opened. */
+/** Opens one lane, unless the one that it needs is missing. */
 static int open_lane(struct lane_opening *opening, unsigned kind, const struct path_lanes *lanes,
                      struct lane **lane)
 {
@@ -209,7 +210,8 @@ static int open_lane(struct lane_opening *opening, unsigned kind, const struct p
                : type->open(opening, lane);
 }
 
-/** Opens all lanes of a kind. @return 0; why one could not be opened, so that none is of use. */
+/** Opens all lanes of a kind. @return 0; the error of one that could not be opened, so that none
+ *  can be used. */
 static int open_kind(struct lane_opening *opening, unsigned kind, const struct names *interfaces,
                      struct path_lanes *lanes, struct lanes_missing *missing)
 {
@@ -236,13 +238,13 @@ static int open_kind(struct lane_opening *opening, unsigned kind, const struct n
     return 0;
 }
 
-/** Notes the network of each interface: of the first IPv4 address, which the lane udp has. */
+/** Sets the network of each interface: of its first IPv4 address, which the lane udp uses. */
 static void find_networks(const struct names *interfaces, struct path_lanes *lanes)
 {
     struct interfaces listed;
 
     if (interfaces_open(&listed) != 0) {
-        return; /* then rails lead to those of the same number */
+        return; /* then rails are paired by number */
     }
     for (unsigned rail = 0; rail < interfaces->count; rail++) {
         struct rail_network *network = &lanes->networks[rail];
@@ -265,7 +267,7 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
 {
     struct lane_opening opening = {
         .incarnation = incarnation,
-        .peers = 2 * options->peers, /* those that are named, and as many others */
+        .peers = 2 * options->peers, /* those named, and as many others */
         .ethertype = options->ethertype,
         .number = number,
     };
@@ -305,8 +307,8 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
     return status;
 }
 
-/** The descriptor of a lane of this rail by which the kernel may know the queue of its card.
- * @return -1: there is none. */
+/** A descriptor of a lane of this rail by which the kernel can find the card's queue. @return -1:
+ *  none. */
 static int find_queue(const struct path_lanes *lanes, unsigned rail)
 {
     int found = -1;
@@ -324,7 +326,7 @@ void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us)
 {
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (!lane->shares_memory) { /* which has no card to look at */
+        if (!lane->shares_memory) { /* it has no card to poll */
             queue_poll_allow(lane->operations->descriptor(lane), time_us);
         }
         if (lane->operations->busy_poll != NULL) {
@@ -339,7 +341,7 @@ static void *close_one(void *socket)
     return NULL;
 }
 
-/** Closes sockets in threads, so that the kernel's waits for each of them are one. */
+/** Closes sockets in threads, so that the kernel's delays overlap. */
 static void close_together(int *sockets, unsigned count)
 {
     pthread_t threads[LANES_MAX * LANE_SLOW_SOCKETS_MAX];
@@ -347,7 +349,7 @@ static void close_together(int *sockets, unsigned count)
     sigset_t all;
     sigset_t before;
 
-    sigfillset(&all); /* signals are the application's */
+    sigfillset(&all); /* signals are for the application */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     while (started + 1 < count &&
            pthread_create(&threads[started], NULL, close_one, &sockets[started]) == 0) {

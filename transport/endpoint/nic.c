@@ -21,19 +21,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/** Of a network's prefix, in bits: longer ones are those of point-to-point links, and of hosts that
+/** Longest prefix of a network, in bits; longer ones belong to point-to-point links, and hosts that
  *  announce their own address. */
 #define NETWORK_LENGTH_MAX 30
 
 /** 169.254.0.0/16 */
 #define LINK_LOCAL_PREFIX 0xA9FEu
 
-/** Of a bridge; the kernel has room for so many. */
+/** The most ports of a bridge, as in the kernel. */
 #define BRIDGE_PORTS_MAX 1024
 
 #define BITS_PER_MBIT UINT64_C(1000000)
 
-/** Of a driver's name, its end included if there is room. */
+/** Length of a driver's name, with its zero byte if there is room. */
 #define DRIVER_BYTES sizeof((struct ethtool_drvinfo){0}.driver)
 
 static struct ifreq request_for(const char *name)
@@ -64,7 +64,7 @@ static uint64_t read_speed(int fd, const char *name)
     return speed == (uint32_t)SPEED_UNKNOWN ? 0 : speed * BITS_PER_MBIT;
 }
 
-/** Names what drives it. @return false: it does not say. */
+/** Reads the name of the driver. @return false: unknown. */
 static bool read_driver(int fd, const char *name, char driver[DRIVER_BYTES])
 {
     struct ethtool_drvinfo about = {.cmd = ETHTOOL_GDRVINFO};
@@ -78,8 +78,7 @@ static bool read_driver(int fd, const char *name, char driver[DRIVER_BYTES])
     return true;
 }
 
-/** What an interface is by its driver; whatever is not named is a card. Of a bridge it says
- *  nothing. */
+/** The kind of an interface by its driver; others are cards. Does not apply to bridges. */
 static enum nic_kind kind_of_driver(const char *driver)
 {
     static const struct {
@@ -91,7 +90,7 @@ static enum nic_kind kind_of_driver(const char *driver)
         {"ifb", NIC_INNER},        {"vxlan", NIC_INNER},
         {"geneve", NIC_INNER},     {"gretap", NIC_INNER},
         {"ip6gretap", NIC_INNER},  {"erspan", NIC_INNER},
-        {"cdc_ether", NIC_INNER}, /* these are on USB, where management controllers are */
+        {"cdc_ether", NIC_INNER}, /* these are on USB, as management controllers are */
         {"cdc_eem", NIC_INNER},    {"cdc_ncm", NIC_INNER},
         {"rndis_host", NIC_INNER},
     };
@@ -111,8 +110,8 @@ static enum nic_kind kind_of_port(int fd, const char *name)
     return read_driver(fd, name, driver) ? kind_of_driver(driver) : NIC_CARD;
 }
 
-/** Containers' bridges have an address and a speed like a card; so have those that hosts put over a
- *  card. Their ports tell: as numbers of interfaces, 0 where there is none. */
+/** Both containers' bridges and those over a card have an address and a speed. Their ports differ:
+ *  they are listed as numbers of interfaces, 0 if there is none. */
 static bool has_outer_port(int fd, const char *bridge)
 {
     int ports[BRIDGE_PORTS_MAX] = {0};
@@ -146,7 +145,7 @@ static enum nic_kind kind_of(int fd, const char *name)
     return kind_of_driver(driver);
 }
 
-/** @return false: frames cannot go through it. */
+/** @return false: it cannot carry frames. */
 static bool describe(int fd, const struct ifaddrs *entry, struct nic *nic)
 {
     const unsigned wanted = IFF_UP | IFF_RUNNING;
@@ -168,8 +167,8 @@ static bool describe(int fd, const struct ifaddrs *entry, struct nic *nic)
     return nic->mtu_bytes > 0;
 }
 
-/** Is it an address that others can use? Each IPv6 interface has a link-local one, and those of
- *  IPv4 may be the same on every host: they say nothing. */
+/** Is it an address that others can use? Link-local addresses are not: each IPv6 interface has one,
+ *  and those of IPv4 may be the same on every host. */
 static bool is_ip(const struct ifaddrs *entry)
 {
     const struct sockaddr_in *address = (const void *)entry->ifa_addr;
@@ -178,7 +177,7 @@ static bool is_ip(const struct ifaddrs *entry)
            ntohl(address->sin_addr.s_addr) >> 16 != LINK_LOCAL_PREFIX;
 }
 
-/** An address of the interface, as getifaddrs() lists it. */
+/** Records an address of the interface from getifaddrs(). */
 static void note_ip(struct nic *nic, const struct ifaddrs *entry)
 {
     const struct sockaddr_in *address = (const void *)entry->ifa_addr;
@@ -196,7 +195,7 @@ static void note_ip(struct nic *nic, const struct ifaddrs *entry)
     }
 }
 
-/** @return below 0: the left one is likelier to reach other hosts; 0: neither */
+/** @return below 0: the left one is more likely to reach other hosts; 0: equal */
 static int by_reach(const struct nic *left, const struct nic *right)
 {
     if (left->loopback != right->loopback) {

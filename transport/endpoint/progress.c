@@ -8,13 +8,13 @@
 #include <poll.h>
 #include <sched.h>
 
-/** While nothing arrives, the clock is read only at every so many polls. */
+/** While nothing arrives, the clock is read only at each of this many polls. */
 #define POLLS_PER_CLOCK 16
 
-/** And the lanes are asked whether they work at every so many. */
+/** And the status of the lanes is read at each of this many. */
 #define POLLS_PER_STATUS (1u << 20)
 
-/** Rounds of progress that the keeper makes before it lets the application in. */
+/** Rounds of progress of the keeper in one turn. */
 #define KEEPER_ROUNDS 16
 
 static void publish_if_due(struct beowire_endpoint *endpoint, uint64_t now_ns)
@@ -189,7 +189,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             return has_completions(endpoint);
         }
         if (found) {
-            spun_since_ns = now_ns; /* a message is arriving: its next frame comes soon */
+            spun_since_ns = now_ns; /* a message is arriving: its next frame will come soon */
         } else if (patience_is_gap(now_ns - before_ns)) {
             disturbed = true;
             note_patience(patience, true);
@@ -264,7 +264,7 @@ void endpoint_break(struct beowire_endpoint *endpoint)
     }
 }
 
-/** Yields the core. Meanwhile the keeper waits, as for an application that polls. */
+/** Yields the core. Meanwhile the keeper waits, as it does while the application polls. */
 static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
 {
     struct crowd *crowd = &endpoint->crowd;
@@ -275,14 +275,14 @@ static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
         crowd_noticed(crowd, back_ns);
     }
     if (back_ns - now_ns >= FLOW_PROBE_MIN_NS) {
-        core_timers(&endpoint->core, back_ns); /* POLLS_PER_CLOCK such polls take long */
+        core_timers(&endpoint->core, back_ns); /* POLLS_PER_CLOCK such polls would take long */
     }
 }
 
 void endpoint_idle(struct beowire_endpoint *endpoint)
 {
     if (core_has_bulk(&endpoint->core) && !endpoint->core.bulk_is_stuck) {
-        return; /* nothing comes, but there is work */
+        return; /* nothing arrives, but there is work */
     }
     uint64_t now_ns = endpoint_clock(endpoint);
     enum crowd_advice advice = crowd_look(&endpoint->crowd, now_ns, endpoint->idle_polls);
@@ -290,13 +290,13 @@ void endpoint_idle(struct beowire_endpoint *endpoint)
     if (advice == CROWD_YIELD) {
         give_way(endpoint, now_ns);
     } else if (advice == CROWD_SLEEP) {
-        core_timers(&endpoint->core, now_ns); /* POLLS_PER_CLOCK such polls take long */
+        core_timers(&endpoint->core, now_ns); /* POLLS_PER_CLOCK such polls would take long */
         endpoint_break(endpoint);
         crowd_slept(&endpoint->crowd, endpoint_clock(endpoint));
     }
 }
 
-/* ---- the application waits at a descriptor, perhaps for others as well ----------------------- */
+/* ---- the application waits at a descriptor --------------------------------------------------- */
 
 int beowire_descriptor(beowire_endpoint *endpoint)
 {
@@ -355,13 +355,13 @@ int beowire_arm(beowire_endpoint *endpoint)
     return status;
 }
 
-/* ---- the application is away --------------------------------------------------------------- */
+/* ---- the keeper ------------------------------------------------------------------------------ */
 
-/** The application may sleep at the descriptor, and the keeper has taken the frames that would have
- *  woken it. `quiet`: there is no work before a frame comes or a timer is due. */
+/** The application may sleep on the descriptor, and the keeper has received the frames that would
+ *  have woken it. `quiet`: there is no work until a frame arrives or a timer is due. */
 static void keep_descriptor(struct beowire_endpoint *endpoint, bool quiet)
 {
-    bool stays = endpoint->keeper.duty.sleep != NULL; /* the keeper does the rest itself in time */
+    bool stays = endpoint->keeper.duty.sleep != NULL; /* then the keeper does the rest in time */
 
     if (has_completions(endpoint) || endpoint_served(endpoint) != endpoint->served_seen ||
         (!quiet && !stays)) {
@@ -393,7 +393,7 @@ static bool keeper_progress(void *context)
     core_look_at_all(core);
     for (unsigned i = 0; i < KEEPER_ROUNDS; i++) {
         if (!endpoint_progress(endpoint) && (!core_has_bulk(core) || core->bulk_is_stuck)) {
-            break; /* nothing has come, and nothing can be sent */
+            break; /* nothing has arrived, and nothing can be sent */
         }
     }
     uint64_t arrived_ns = endpoint_clock(endpoint);

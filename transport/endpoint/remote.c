@@ -49,7 +49,7 @@ static int do_unregister(struct beowire_endpoint *endpoint, uint64_t key)
     for (uint32_t i = 0; i < core->peer_count && status == 0; i++) {
         if (message_has_work(&core->peers[i]->message)) {
             core_service(core, core->peers[i],
-                         endpoint_clock(endpoint)); /* peers are told that it has ended */
+                         endpoint_clock(endpoint)); /* tells peers that it has ended */
         }
     }
     return status;
@@ -66,7 +66,7 @@ int beowire_memory_unregister(beowire_endpoint *endpoint, uint64_t key)
     return status;
 }
 
-/** Something may have been posted for the peer. */
+/** Services the peer, for which something may have been posted. */
 static void go_on(struct beowire_endpoint *endpoint, struct core_peer *to, int status)
 {
     struct core *core = &endpoint->core;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an endpoint tells the application of itself: counters, events, and what errors mean. */
+/* Information for the application: counters, events, and error texts. */
 #include "core/counters.h"
 #include "endpoint/endpoint.h"
 
@@ -64,11 +64,11 @@ const char *beowire_error(int status)
     case -ECONNRESET:
         return "the peer has closed, was restarted, or does not know this connection";
     case -EKEYREJECTED:
-        return "the peer belongs to another job: its job key is another";
+        return "the peer belongs to another job: its job key differs";
     case -EPROTONOSUPPORT:
-        return "frames are to be authenticated (\"authenticate\"), and the other end is of a "
-               "version "
-               "that cannot: update it, or leave that out at both ends";
+        return "frames must be authenticated (\"authenticate\"), but the other end's version "
+               "cannot: "
+               "update it, or remove the setting at both ends";
     case -EPROTO:
         return "the peer broke the protocol";
     case -EACCES:
@@ -113,19 +113,19 @@ const char *beowire_error(int status)
     case -ENOSPC:
         return "no room: as many peers as allowed are known, or the text buffer is too short";
     case -ENOENT:
-        return "there is no such thing";
+        return "not found";
     case -ENOMSG:
         return "no such message has arrived";
     case -ENOMEM:
         return "out of memory";
     case -EMFILE:
-        return "this process has as many descriptors open as it may: see ulimit -n";
+        return "this process has reached its limit of open descriptors: see ulimit -n";
     case -ENFILE:
-        return "this host has as many files open as it can";
+        return "this host has reached its limit of open files";
     case -EINTR:
         return "interrupted by a signal";
     case -ENOLINK:
-        return "the lane without which it is of no use is missing, too";
+        return "the lane that it needs is missing, too";
     case -ENOSYS:
         return "the kernel does not have it, or refuses it";
     default:

@@ -10,7 +10,7 @@
 
 enum type { NUMBER_32, NUMBER_64, YES_OR_NO, NAMES };
 
-/** Every key. If you add one: docs/CONFIGURATION.md. */
+/** All keys. If you add one, describe it in docs/CONFIGURATION.md. */
 static const struct setting {
     const char *key;
     size_t offset;
@@ -51,7 +51,7 @@ void settings_default(struct settings *settings)
     };
 }
 
-/** In ASCII: whatever the locale, and bytes that are half of something else are not. */
+/** Is it printable ASCII, in any locale? */
 static bool is_printable(char letter)
 {
     return letter >= ' ' && letter <= '~';
@@ -67,7 +67,7 @@ static int wrong(struct settings_fault *fault, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(fault->reason, sizeof fault->reason, format, arguments);
     va_end(arguments);
-    /* What is wrong is quoted, and may be anything: a terminal is not to obey it. */
+    /* The message quotes the input, which must not control a terminal. */
     for (char *at = fault->reason; *at != '\0'; at++) {
         if (!is_printable(*at)) {
             *at = '?';
@@ -132,7 +132,7 @@ static int set(struct settings *settings, const struct setting *setting, char *v
     return 0;
 }
 
-/** Cuts off white space at both ends. */
+/** Removes white space at both ends. */
 static char *trim(char *text)
 {
     text += strspn(text, " \t\r");
@@ -197,7 +197,7 @@ int settings_parse(struct settings *settings, const char *text, char separator,
     return 0;
 }
 
-/** Is this name, of so many bytes, in a list? */
+/** Is this name, of `bytes` bytes, in the list? */
 static bool is_in(const char *list, const char *name, size_t bytes)
 {
     while (*list != '\0') {

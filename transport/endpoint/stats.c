@@ -14,7 +14,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "readers take it for th
 
 #define DROPPED "dropped_"
 
-/* ---- what is in the file --------------------------------------------------------------------- */
+/* ---- tables and columns ---------------------------------------------------------------------- */
 
 #define TEXT(row, member)                                                                          \
     {                                                                                              \
@@ -109,7 +109,7 @@ static const struct {
     TABLE("counters", counter_fields, counters),  TABLE("peers", peer_fields, peers),
 };
 
-/** A table has one row, or an array of them: the row ends with its last column. */
+/** Tables have one row or an array of them. A row ends with its last column. */
 static uint32_t row_bytes_of(unsigned table)
 {
     const struct stats_field *last = &tables[table].fields[tables[table].field_count - 1];
@@ -145,7 +145,7 @@ static_assert(sizeof endpoint_fields + sizeof lane_fields + sizeof type_fields +
 
 /* ---- names, which do not change -------------------------------------------------------------- */
 
-/** Where a peer is: the first of its addresses that tells people something. */
+/** Names a peer by the first of its addresses that is useful to people. */
 static void name_peer(const struct beowire_address *address, char *name, size_t bytes)
 {
     static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
@@ -238,7 +238,7 @@ static void copy_damage(struct stats_file *file, const struct core *core)
         const struct core_peer *peer = core_peer_at(core, damage->handle);
         struct stats_damage *row = &file->damage[i];
         char name[sizeof((struct stats_peer *)0)->name] = "a peer that has gone";
-        if (row->name[0] == '\0') { /* as long as it is known */
+        if (row->name[0] == '\0') { /* while the peer is known */
             if (peer != NULL) {
                 name_peer(&peer->address, name, sizeof name);
             }
@@ -259,7 +259,7 @@ static void copy_counters(struct stats_file *file, const struct core *core)
     }
     for (unsigned i = 0; i < counters_count() && i < STATS_COUNTERS; i++) {
         if (counters_is_of_flows(i)) {
-            continue; /* summed up as peers are looked at */
+            continue; /* a sum over peers */
         }
         file->counters[i].value = counters_read(core, i);
         if (strncmp(counters_name(i), DROPPED, sizeof DROPPED - 1) == 0 && drops < STATS_DROPS) {
@@ -297,7 +297,7 @@ static void copy_peer(struct stats_file *file, const struct core *core,
 
     if (used && row->index != index &&
         row->sent_frames + row->accepted_frames >= flow->sent_frames + flow->expected) {
-        return; /* whoever has it has more to tell */
+        return; /* the other peer of this row has more traffic */
     }
     if (!used || row->index != index) {
         name_peer(&peer->address, row->name, sizeof row->name);
@@ -321,7 +321,7 @@ static void copy_peer(struct stats_file *file, const struct core *core,
     row->pulls = peer->message.pulls;
 }
 
-/** Adds the peer's share to the sums over all. */
+/** Adds the peer's counters to the sums. */
 static void add_flow(struct stats *stats, const struct flow *flow)
 {
     for (unsigned i = 0; i < counters_count() && i < STATS_COUNTERS; i++) {
@@ -344,7 +344,7 @@ static void end_round(struct stats *stats, const struct core *core)
 
 static void look_at_peers(struct stats *stats, const struct core *core)
 {
-    /* Of those that have been looked at, some may have been given back since. */
+    /* Peers already copied may have been removed since. */
     stats->next_peer = stats->next_peer < core->peer_count ? stats->next_peer : core->peer_count;
     uint32_t left = core->peer_count - stats->next_peer;
     uint32_t count = left < STATS_PEERS_AT_ONCE ? left : STATS_PEERS_AT_ONCE;
@@ -362,7 +362,7 @@ static void look_at_peers(struct stats *stats, const struct core *core)
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-/** A number that is another one when anything has happened. */
+/** A number that changes when anything has happened. */
 static uint64_t activity_of(const struct core *core)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -387,13 +387,13 @@ static void copy_all(struct stats *stats, const struct core *core, uint64_t now_
     uint64_t sequence = header->sequence;
 
     __atomic_store_n(&header->sequence, sequence | 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* nothing that follows is seen before it */
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* readers see nothing that follows before it */
     header->published_ns = now_ns;
     copy_lanes(stats->file, core);
     copy_damage(stats->file, core);
     copy_counters(stats->file, core);
     look_at_peers(stats, core);
-    /* Release: whoever sees it sees all of the above. */
+    /* Release: a reader that sees it sees all of the above. */
     __atomic_store_n(&header->sequence, (sequence | 1) + 1, __ATOMIC_RELEASE);
 }
 
@@ -405,7 +405,7 @@ void stats_publish(struct stats *stats, const struct core *core, uint64_t now_ns
     }
     uint64_t activity = activity_of(core);
     if (activity != stats->activity) {
-        /* The round that is under way, and a whole one. */
+        /* The rest of this round, and a whole one. */
         stats->activity = activity;
         stats->peers_to_look_at = (stats->next_peer > 0 && stats->next_peer < core->peer_count
                                        ? core->peer_count - stats->next_peer

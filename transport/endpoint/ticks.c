@@ -5,17 +5,17 @@
 #include <string.h>
 #include <time.h>
 
-/** Two looks at both clocks say nothing about the rate if they are nearer than this (a look is
- * right to some 20 ns) or farther: the kernel's clock stops while the machine is suspended. */
+/** Two reads of both clocks give no rate if they are closer than this (a read is right to about 20
+ *  ns) or farther apart: the kernel's clock stops while the machine is suspended. */
 #define LEARN_NS_MIN (TICKS_INTERVAL_NS / 2)
 #define LEARN_NS_MAX (UINT64_C(1) << 30)
 
-/** A counter below 0.4 GHz or above 10 GHz is none: one of the clocks was stopped, or set. A wrong
- *  rate between is believed for some 20 ms at most. */
+/** A rate outside 0.4 to 10 GHz is wrong: one of the clocks was stopped or set. A wrong rate within
+ *  is used for about 20 ms at most. */
 #define RATE_MIN ((UINT64_C(1) << 32) / 10)
 #define RATE_MAX ((UINT64_C(1) << 32) * 5 / 2)
 
-/** Looks of which the one counts that was disturbed least. */
+/** Number of reads, of which the least disturbed one is used. */
 #define LOOKS 3
 
 static uint64_t kernel_clock(void)
@@ -27,7 +27,7 @@ static uint64_t kernel_clock(void)
 }
 
 #if defined(__x86_64__)
-/** Whether the kernel trusts the processor's counter; `source` is the file that says so. */
+/** Does the kernel use the processor's counter? `source` is the file with its clock source. */
 static bool is_tsc(const char *source)
 {
     char name[16] = "";
@@ -58,7 +58,7 @@ void ticks_learn(struct ticks *ticks, uint64_t count, uint64_t kernel_ns)
     uint64_t passed_ns = kernel_ns - ticks->base_ns;
 
     if (passed_ns < LEARN_NS_MIN) {
-        ticks->rate = 0; /* with the right one there is no reason to look so soon */
+        ticks->rate = 0; /* with the right rate there is no reason to read so soon */
     } else if (ticks->base_ns != 0 && counted > 0 && passed_ns < LEARN_NS_MAX) {
         uint64_t rate = (passed_ns << 32) / counted;
         ticks->rate = rate >= RATE_MIN && rate <= RATE_MAX ? rate : 0;
@@ -69,7 +69,7 @@ void ticks_learn(struct ticks *ticks, uint64_t count, uint64_t kernel_ns)
 }
 
 #if defined(__x86_64__)
-/** Looks at both clocks. @return the counter at the time that the kernel's clock says */
+/** Reads both clocks. @return the counter at the kernel's time */
 static uint64_t look(uint64_t *kernel_ns)
 {
     uint64_t best = UINT64_MAX;

@@ -19,7 +19,7 @@
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "readers take it for that");
 static_assert((TRACE_POINTS & (TRACE_POINTS - 1)) == 0, "places are found by masking");
 
-/** Endpoints of a process that are traced, at most. */
+/** The most traced endpoints of a process. */
 #define NUMBERS 4096
 
 #define FILE_BYTES (sizeof(struct trace_header) + TRACE_POINTS * sizeof(struct trace_point))
@@ -41,7 +41,7 @@ static uint64_t ticks(void)
 #endif
 }
 
-/** Maps a new file. @return NULL: errno says why. */
+/** Creates and maps a file. @return NULL: errno says why. */
 static struct trace_header *map_new(const char *name)
 {
     int descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -50,7 +50,7 @@ static struct trace_header *map_new(const char *name)
         return NULL;
     }
     void *mapped = MAP_FAILED;
-    /* A mapped file that has no room would end the process. */
+    /* Writing to a mapped file on a full disk would end the process. */
     int reason = posix_fallocate(descriptor, 0, (off_t)FILE_BYTES);
     if (reason == 0) {
         mapped = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
@@ -66,7 +66,7 @@ static struct trace_header *map_new(const char *name)
     return mapped;
 }
 
-/** Under the first number that is free. @return NULL: errno says why. */
+/** Uses the first free number. @return NULL: errno says why. */
 static struct trace_header *map_next(const char *path, char name[PATH_MAX])
 {
     struct trace_header *header = NULL;

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/** Looks at the keeper's flag so often before it lets others run. */
+/** Reads of the keeper's flag before other threads may run. */
 #define SPINS 1000
 
 static long membarrier(int command)
@@ -32,14 +32,14 @@ void turn_wait(struct turn *turn)
             }
         }
         __atomic_store_n(&turn->inside, 1, __ATOMIC_RELAXED);
-        /* Rare enough for a barrier of its own. */
+        /* Rare enough for a full barrier. */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     } while (__atomic_load_n(&turn->wanted, __ATOMIC_ACQUIRE) != 0);
 }
 
-/** The kernel does not execute barriers for this process after all: a filter of system calls may
- *  have been set since. From its next turn on the application does. The keeper comes again when
- *  what the application did before has long been seen. */
+/** The kernel now refuses membarrier, perhaps because of a new seccomp filter. The application uses
+ *  full barriers from its next entry on. The keeper tries again when all earlier stores of the
+ *  application are visible. */
 static void do_without(struct turn *turn)
 {
     __atomic_store_n(&turn->fence, true, __ATOMIC_SEQ_CST);
@@ -48,7 +48,7 @@ static void do_without(struct turn *turn)
 bool turn_try(struct turn *turn)
 {
     /* Here and not in turn_open(): in a process of several threads the kernel waits 5 to 15 ms for
-     * a grace period of RCU, which would be the application's time. */
+     * an RCU grace period, which would delay the application. */
     if (!turn->fence && !turn->registered) {
         turn->registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
         if (!turn->registered) {
@@ -60,7 +60,7 @@ bool turn_try(struct turn *turn)
     if (turn->fence) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     } else if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
-        do_without(turn); /* it may be inside without our seeing it */
+        do_without(turn); /* the application may be inside, unnoticed */
         turn_end(turn);
         return false;
     }
