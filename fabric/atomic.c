@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_atomic() and its kin. */
+/* fi_atomic() and related calls. */
 #include "atomic.h"
 
 #include "complete.h"
@@ -147,7 +147,7 @@ static int post(struct endpoint *endpoint, const struct operation *operation, be
     return status;
 }
 
-/** Has it carried out. `call`: 0, FI_FETCH_ATOMIC or FI_COMPARE_ATOMIC. */
+/** Performs it. `call`: 0, FI_FETCH_ATOMIC or FI_COMPARE_ATOMIC. */
 static ssize_t carry_out(struct fid_ep *fid, struct operation *operation, uint64_t call)
 {
     struct endpoint *endpoint = endpoint_of(fid);
@@ -169,7 +169,7 @@ static ssize_t carry_out(struct fid_ep *fid, struct operation *operation, uint64
     return remote_finish(endpoint, status);
 }
 
-/** What the calls that have no message say alike. */
+/** Common arguments of the calls without a message. */
 static struct operation described(struct fid_ep *fid, struct array operand, fi_addr_t to,
                                   uint64_t address, uint64_t key, enum fi_datatype type,
                                   enum fi_op op, void *context)
@@ -223,7 +223,7 @@ static ssize_t atomic_inject(struct fid_ep *fid, const void *buffer, size_t coun
     return carry_out(fid, &operation, 0);
 }
 
-/** What a message says. @return false: not of one place in the peer's memory. */
+/** The arguments in a message. @return false: not exactly one place in the peer's memory. */
 static bool from_message(const struct fi_msg_atomic *message, uint64_t flags,
                          struct operation *operation)
 {
@@ -348,7 +348,7 @@ static ssize_t atomic_compwritemsg(struct fid_ep *fid, const struct fi_msg_atomi
     return carry_out(fid, &operation, FI_COMPARE_ATOMIC);
 }
 
-/* ---- what there is -------------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 static int valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_t *count,
                  uint64_t call)

@@ -24,7 +24,7 @@ static struct av *av_of(struct fid_av *fid)
 
 static uint32_t *bucket_of(const struct av *av, const struct beowire_address *address)
 {
-    /* The incarnation is among them. */
+    /* The incarnation is part of them. */
     uint64_t hash = hash_bytes(address->bytes, HASHED_BYTES);
 
     return &av->buckets[(hash ^ hash >> 32) & (av->capacity - 1)];
@@ -66,7 +66,7 @@ static void unlink_entry(struct av *av, uint32_t index)
     *link = av->entries[index].next;
 }
 
-/** Doubles the room until there is some for one more. @return 0, or -FI_ENOMEM. */
+/** Doubles the capacity until there is room for one more. @return 0, or -FI_ENOMEM. */
 static int make_room(struct av *av)
 {
     if (av->free != NONE || av->count < av->capacity) {
@@ -150,7 +150,7 @@ static int av_insert(struct fid_av *fid, const void *names, size_t count, fi_add
     return inserted;
 }
 
-/** A node is an endpoint's address as text; a service says nothing more. */
+/** The node is an endpoint's address as text; the service is ignored. */
 static int av_insertsvc(struct fid_av *fid, const char *node, const char *service,
                         fi_addr_t *result, uint64_t flags, void *context)
 {
@@ -176,10 +176,10 @@ static int av_insertsym(struct fid_av *fid, const char *node, size_t nodes, cons
     (void)result;
     (void)flags;
     (void)context;
-    return -FI_ENOSYS; /* addresses do not follow from one another */
+    return -FI_ENOSYS; /* addresses are not consecutive */
 }
 
-/** Does another address of the vector stand for the peer, too? */
+/** Does another entry of the vector have this peer's address? */
 static bool is_named(const struct endpoint *endpoint, beowire_peer peer)
 {
     for (size_t i = 0; i < endpoint->peers_count; i++) {
@@ -200,7 +200,7 @@ static void forget(struct endpoint *endpoint, uint32_t address)
             (void)beowire_peer_forget(endpoint->transport, peer);
         }
     }
-    /* One that only sent to us is known by its number alone. */
+    /* A peer that only sent to us is known by its number only. */
     for (size_t i = 0; i < endpoint->sources_count; i++) {
         if (endpoint->sources[i].address == address) {
             endpoint->sources[i].peer = BEOWIRE_ANY_PEER;
@@ -260,7 +260,8 @@ static const char *av_straddr(struct fid_av *fid, const void *name, char *buffer
 
     (void)fid;
     if (name_to_address(name, &address)) {
-        (void)beowire_address_describe(&address, text, sizeof text); /* it may stand in logs */
+        (void)beowire_address_describe(&address, text,
+                                       sizeof text); /* the text may get into logs */
     }
     if (*bytes > 0) {
         (void)snprintf(buffer, *bytes, "%s", text);

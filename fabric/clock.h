@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* clock.h - what time it is, for waits and patience of the provider. */
+/* clock.h - the clock for waits and time limits of the provider. */
 #ifndef BEOWIRE_FABRIC_CLOCK_H
 #define BEOWIRE_FABRIC_CLOCK_H
 

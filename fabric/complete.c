@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Turns the transport's completions into those of queues and counters. */
+/* Converts the transport's completions to those of queues and counters. */
 #include "complete.h"
 
 #include "libfabric.h"
@@ -113,7 +113,7 @@ static struct cq_slot received(struct endpoint *endpoint, const struct request *
 {
     bool has_data = (done->tag & TAG_DATA) != 0;
     bool is_there =
-        done->status == 0 || done->status == -EMSGSIZE; /* otherwise only part of it has come */
+        done->status == 0 || done->status == -EMSGSIZE; /* otherwise only a part has arrived */
     size_t bytes = is_there ? done->bytes : 0;
     size_t stored = bytes < room ? bytes : room;
 
@@ -355,7 +355,7 @@ static void count_peers(struct endpoint *endpoint)
     }
 }
 
-/** Multi-receive buffers that wait take their turn; those that the transport refuses end. */
+/** Posts waiting multi-receive buffers whose turn it is; completes refused ones. */
 static void advance(struct endpoint *endpoint)
 {
     struct request *refused = NULL;

@@ -83,7 +83,7 @@ static int counter_seterr(struct fid_cntr *fid, uint64_t value)
     return change(fid, true, 0, value);
 }
 
-/** @return 0: it has come so far; -FI_EAVAIL: something has failed since; -FI_EAGAIN: neither. */
+/** @return 0: the value is reached; -FI_EAVAIL: one has failed since; -FI_EAGAIN: neither. */
 static int progress_to(const struct counter *counter, uint64_t threshold, uint64_t errors)
 {
     int status = progress_make(&counter->progress);

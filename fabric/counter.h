@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counter.h - counters of completed operations, and of failed ones.
+ * counter.h - counters of successful and failed operations.
  */
 #ifndef BEOWIRE_FABRIC_COUNTER_H
 #define BEOWIRE_FABRIC_COUNTER_H
@@ -13,10 +13,10 @@
 struct counter {
     struct fid_cntr fid;
     struct domain *domain;
-    uint32_t sets; /**< poll sets that it is in */
+    uint32_t sets; /**< number of poll sets that contain it */
     uint64_t value;
     uint64_t errors;
-    uint64_t seen; /**< value and errors together, as the user has read them last */
+    uint64_t seen; /**< sum of value and errors at the user's last read */
     struct progress progress;
 };
 
@@ -24,10 +24,10 @@ struct counter {
 int counter_open(struct fid_domain *domain, struct fi_cntr_attr *attributes, struct fid_cntr **fid,
                  void *context);
 
-/** Makes progress. @return has anything ended since the user read it? The domain is locked. */
+/** Makes progress. @return true: there is an unread value. The domain must be locked. */
 bool counter_has_news(const struct counter *counter);
 
-/** An operation has ended with this status; `counter` NULL: nobody counts. */
+/** Counts an operation with this status; `counter` may be NULL. */
 static inline void counter_count(struct counter *counter, int status)
 {
     if (counter != NULL) {

@@ -53,7 +53,7 @@ static ssize_t take(struct cq *cq, uint8_t *buffer, size_t count, fi_addr_t *sou
     if (taken > 0) {
         return (ssize_t)taken;
     }
-    /* A call for no completions makes progress, and tells whether there are any. */
+    /* A call for zero completions makes progress, and reports whether there are any. */
     return is_empty(cq) ? -FI_EAGAIN : count == 0 ? 0 : -FI_EAVAIL;
 }
 

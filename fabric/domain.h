@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * domain.h - fabric and domain: what is opened before anything else.
+ * domain.h - fabric and domain, the first objects that a program opens.
  *
- * A domain is one network interface. Its lock covers everything that is opened in it, endpoints
- * with their queues included; it is not taken if the user promised one thread at a time
+ * A domain is one network interface. Its lock protects everything opened in it, including endpoints
+ * and their queues. The lock is not used if the user promised one thread at a time
  * (FI_THREAD_DOMAIN).
  */
 #ifndef BEOWIRE_FABRIC_DOMAIN_H
@@ -22,7 +22,7 @@
 struct fabric {
     struct fid_fabric fid;
     char *name;
-    uint32_t api_version;   /**< that the program was written for; 0: before it was told, in 1.5 */
+    uint32_t api_version;   /**< for which the program was written; 0: unknown, before 1.5 */
     atomic_uint references; /**< domains and event queues */
 };
 
@@ -33,37 +33,37 @@ struct domain {
     struct fabric *fabric;
     char interface[IF_NAMESIZE];
     struct parameters parameters;
-    enum fi_av_type av_type;    /**< of address vectors that do not say; may be FI_AV_UNSPEC */
-    bool mr_virtual;            /**< regions are addressed as by their process, not from 0 on */
-    bool mr_own_keys;           /**< keys are ours to choose */
-    struct endpoint *endpoints; /**< those that are open in it */
-    struct region *regions;     /**< those that peers may use */
-    unsigned closing;           /**< endpoints that have left it, and may still serve regions */
+    enum fi_av_type av_type;    /**< default of address vectors; may be FI_AV_UNSPEC */
+    bool mr_virtual;            /**< addresses in regions are those of their process, not offsets */
+    bool mr_own_keys;           /**< the provider chooses keys */
+    struct endpoint *endpoints; /**< open in it */
+    struct region *regions;     /**< that peers may use */
+    unsigned closing;           /**< endpoints being closed that may still serve regions */
     bool automatic;             /**< a thread makes progress while the program does not call */
     struct progress *asleep;    /**< queues and counters on which programs sleep */
-    bool locked;                /**< is the lock needed? */
+    bool locked;                /**< the lock is used */
     pthread_mutex_t lock;
     atomic_uint waiting;    /**< threads that wait for the lock */
-    atomic_uint let_in;     /**< how often one that waited has got it */
+    atomic_uint let_in;     /**< times that a waiting thread has got it */
     atomic_uint references; /**< objects opened in it */
 };
 
 /** The provider's fi_fabric(). */
 int fabric_open(struct fi_fabric_attr *attributes, struct fid_fabric **fid, void *context);
 
-/** fi_domain(): checks that the info names an interface; that it is usable is seen later. */
+/** fi_domain(). Checks that the info names an interface; endpoints check that it is usable. */
 int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **fid,
                 void *context);
 
-/** Is this domain ours, and of this interface? It may be another provider's. */
+/** Does this domain belong to us and this interface? It may be another provider's. */
 bool domain_is_of(const struct fid_domain *domain, const char *interface);
 
-/** Is this fabric ours, and named so? It may be another provider's. */
+/** Does this fabric belong to us, with this name? It may be another provider's. */
 bool fabric_is_named(const struct fid_fabric *fabric, const char *name);
 
 static inline struct domain *domain_of(struct fid_domain *fid)
 {
-    return (struct domain *)(void *)fid; /* its first member */
+    return (struct domain *)(void *)fid; /* the first member */
 }
 
 static inline void domain_lock(struct domain *domain)
@@ -76,7 +76,7 @@ static inline void domain_lock(struct domain *domain)
     }
 }
 
-/** Unlocks it, and leaves those that sleep in it as they are. */
+/** Unlocks it, without waking threads that sleep in it. */
 static inline void domain_release(struct domain *domain)
 {
     if (domain->locked) {

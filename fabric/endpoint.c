@@ -53,7 +53,7 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
     }
 }
 
-/** Names the file and line of a wrong configuration. Other arguments were checked before. */
+/** Prints the file and line of a malformed configuration. Other arguments were checked before. */
 static void tell_why_not_open(const char *interface, const char *lanes, int status)
 {
     char reason[512];
@@ -80,7 +80,7 @@ static void disable(struct endpoint *endpoint)
     requests_end(&endpoint->requests);
 }
 
-/** Work of the endpoint wakes those that sleep on its queues and counters. */
+/** Makes work of the endpoint wake those that sleep on its queues and counters. */
 static int be_watched(const struct endpoint *endpoint)
 {
     int status = endpoint->tx_cq != NULL ? progress_watch(&endpoint->tx_cq->progress, endpoint) : 0;
@@ -116,7 +116,7 @@ static bool is_bound(const struct endpoint *endpoint)
     return any || endpoint->domain->automatic;
 }
 
-/** Does its name have room for all its interfaces? */
+/** Is there room in its name for all its interfaces? */
 static bool has_name(const struct endpoint *endpoint)
 {
     struct beowire_address address;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/** Longest event; those of libfabric have some tens of bytes. */
+/** Longest event; libfabric's have tens of bytes. */
 #define EVENT_BYTES_MAX 65536
 
 struct event {
@@ -98,7 +98,7 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buffer, size_t 
     return length;
 }
 
-/** Nothing here fails later than its call. */
+/** All calls here complete at once, so there are no errors. */
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *error, uint64_t flags)
 {
     (void)fid;

@@ -2,9 +2,9 @@
 /*
  * eq.h - event queues.
  *
- * Endpoints of type FI_EP_RDM have no connections, and nothing else here ends later than its call;
- * so the only events are those that the user writes. Programs open a queue all the same, before
- * they know which type of endpoint they will get.
+ * Endpoints of type FI_EP_RDM have no connections, and all calls here complete at once, so the only
+ * events are those that the user writes. But programs open a queue before they know the type of
+ * their endpoints.
  */
 #ifndef BEOWIRE_FABRIC_EQ_H
 #define BEOWIRE_FABRIC_EQ_H
@@ -22,7 +22,7 @@ int eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attributes, struct fid
 /** fi_trywait(): @return 0: the caller may sleep; -FI_EAGAIN: there is something to read. */
 int eq_try_wait(struct eq *eq);
 
-/** Whoever is bound to a queue keeps it open: the count of those. */
+/** The reference count of the queue; bound objects keep it open. */
 atomic_uint *eq_references(struct eq *eq);
 
 #endif /* BEOWIRE_FABRIC_EQ_H */

@@ -27,7 +27,7 @@ int error_number(int status)
     return status == -EMSGSIZE ? FI_ETRUNC : -status;
 }
 
-/** What follows the given number of colons; NULL: there are fewer. */
+/** The text behind the given number of colons; NULL: there are fewer. */
 static const char *field(const char *name, int number)
 {
     for (; name != NULL && number > 0; number--) {
@@ -54,7 +54,7 @@ static bool ip_text(const char *digits, char text[INET6_ADDRSTRLEN])
     return any && inet_ntop(AF_INET6, &address, text, INET6_ADDRSTRLEN) != NULL;
 }
 
-/** Writes who an address belongs to, as far as it says: its process, and where that is. */
+/** Writes the owner of an address as far as known: its process, and its host. */
 static void who(const char *name, char *text, size_t bytes)
 {
     const char *process = field(name, FIELDS_BEFORE_PROCESS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hash.h - FNV-1a (Fowler, Noll, Vo), 64 bits: for what nobody gains by a collision.
+ * hash.h - FNV-1a (Fowler, Noll, Vo), 64 bits, for uses without attackers.
  */
 #ifndef BEOWIRE_FABRIC_HASH_H
 #define BEOWIRE_FABRIC_HASH_H

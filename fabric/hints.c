@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/** Capabilities that must be asked for; the others come unasked. */
+/** Capabilities that must be requested; the others are given without request. */
 #define PRIMARY_CAPS                                                                               \
     (FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | INFO_REMOTE_CAPS |                \
      INFO_REMOTE_SIDES)
@@ -17,7 +17,7 @@
 /** An endpoint's one side may be asked for the other side's capabilities: they are ignored. */
 #define OF_EITHER_SIDE (INFO_CAPS)
 
-/** Modes of which one stands alone. */
+/** Modes that exclude others. */
 #define OLD_MR_MODES (OLD_MR_BASIC | OLD_MR_SCALABLE)
 
 #define SINCE_1_5(version) FI_VERSION_GE(version, FI_VERSION(1, 5))
@@ -44,7 +44,7 @@ static bool progress_fits(int asked)
 {
     static const int order[] = {FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL, FI_PROGRESS_UNSPEC};
 
-    return rank(order, asked) >= 0; /* whichever is asked for: the domain is opened with it */
+    return rank(order, asked) >= 0; /* the domain is opened with the requested one */
 }
 
 static bool threading_fits(int asked)
@@ -52,7 +52,7 @@ static bool threading_fits(int asked)
     static const int order[] = {FI_THREAD_SAFE,       FI_THREAD_FID,    FI_THREAD_ENDPOINT,
                                 FI_THREAD_COMPLETION, FI_THREAD_DOMAIN, FI_THREAD_UNSPEC};
 
-    return rank(order, asked) >= 0; /* ours is the first, and does for all */
+    return rank(order, asked) >= 0; /* ours is the first, which satisfies all */
 }
 
 static const char *refuse_mr_mode(int asked, uint32_t version)
@@ -221,7 +221,7 @@ const char *hints_refuse(const struct fi_info *offer, const struct fi_info *hint
     return reason;
 }
 
-/** What is got of `offer` when `asked` is asked for, 0 meaning all. */
+/** The part of `offer` given for `asked`; 0 means all. */
 static uint64_t narrow_caps(uint64_t offer, uint64_t asked, uint64_t whole)
 {
     uint64_t primary = (asked != 0 ? asked : whole) & PRIMARY_CAPS & offer;

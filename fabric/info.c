@@ -25,18 +25,18 @@
  */
 #define INJECT_BYTES_MAX 32768
 
-/** As many as there is memory for. */
+/** Limited only by memory. */
 #define OBJECTS_MAX 65536
 
 #define KEY_BYTES 8
 
-/** Room for the names of interfaces in a notice. */
+/** Longest list of interfaces in a notice. */
 #define NAMES_BYTES 256
 
 static void describe_domain(struct fi_domain_attr *domain)
 {
     domain->threading = FI_THREAD_SAFE;
-    /* What is offered first; whoever asks for automatic progress gets it. */
+    /* The default; programs that request automatic progress get it. */
     domain->control_progress = FI_PROGRESS_MANUAL;
     domain->data_progress = FI_PROGRESS_MANUAL;
     domain->resource_mgmt = FI_RM_ENABLED;
@@ -57,7 +57,7 @@ static void describe_domain(struct fi_domain_attr *domain)
     domain->max_err_data = ERROR_TEXT_BYTES;
 }
 
-/** What programs are told that they may have outstanding: some make room for as many. */
+/** Outstanding operations announced to programs, some of which allocate room for as many. */
 static size_t size_of(const struct parameters *parameters)
 {
     return parameters->operations < INFO_SIZE_MAX ? parameters->operations : INFO_SIZE_MAX;
@@ -92,7 +92,7 @@ static void describe_endpoint(struct fi_info *info, const struct parameters *par
     rx->iov_limit = INFO_IOV_LIMIT;
 }
 
-/** All that one interface offers; NULL: no memory. */
+/** The full offer of one interface; NULL: no memory. */
 static struct fi_info *describe(const struct nic *nic, const struct parameters *parameters)
 {
     struct fi_info *info = libfabric_info();
@@ -104,7 +104,7 @@ static struct fi_info *describe(const struct nic *nic, const struct parameters *
     info->addr_format = INFO_ADDRESS_FORMAT;
     info->domain_attr->name = strdup(nic->name);
     /* prov_name is filled in by libfabric itself. */
-    /* Whoever distributes ranks over the interfaces of a fabric has them reach one another. */
+    /* Programs that distribute ranks over a fabric's interfaces expect these to be connected. */
     info->fabric_attr->name = strdup(nic->network[0] != '\0' ? nic->network : nic->name);
     info->fabric_attr->prov_version = fabric_provider.version;
     if (info->domain_attr->name == NULL || info->fabric_attr->name == NULL) {
@@ -116,7 +116,7 @@ static struct fi_info *describe(const struct nic *nic, const struct parameters *
     return info;
 }
 
-/** Makes a peer's name the destination. */
+/** Sets the destination to a peer's name. */
 static int set_destination(struct fi_info *info, const void *name)
 {
     info->dest_addr = malloc(NAME_BYTES);
@@ -144,7 +144,7 @@ static int set_source(struct fi_info *info, const struct nic *nic)
     return 0;
 }
 
-/** The source that a program hands back chooses the interface, as fi_getinfo() named it. */
+/** The source that a program passes back chooses the interface, as named by fi_getinfo(). */
 static bool is_source(const struct fi_info *hints, const struct nic *nic)
 {
     return hints == NULL || hints->src_addr == NULL ||
@@ -178,7 +178,7 @@ static int apply_node(struct fi_info *info, const struct nic *nic, const char *n
     return 0;
 }
 
-/** Does the program say itself which interface it wants? */
+/** Does the program name the interface that it wants? */
 static bool names_interface(const char *node, uint64_t flags, const struct fi_info *hints)
 {
     return (node != NULL && (flags & FI_SOURCE) != 0) ||
@@ -244,7 +244,7 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
     struct parameters parameters;
     struct fi_info **tail = info;
 
-    (void)service; /* an endpoint's number is given out when it is opened */
+    (void)service; /* an endpoint's number is chosen when it is opened */
     *info = NULL;
     if (!parameters_read(&parameters)) {
         return -FI_ENODATA;

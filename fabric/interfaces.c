@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/** The first that the user allows; `count`: there is none. */
+/** The first that the user permits; `count`: none. */
 static size_t best(const struct parameters *parameters, const struct nic *nics, size_t count)
 {
     size_t index = 0;
@@ -25,7 +25,7 @@ bool interfaces_offer(const struct parameters *parameters, const struct nic *nic
            !nic_is_lesser(&nics[index], &nics[best(parameters, nics, count)]);
 }
 
-/** The domain's interface among them; `count`: it is gone. */
+/** The domain's interface; `count`: it is gone. */
 static size_t find(const struct nic *nics, size_t count, const char *interface)
 {
     size_t index = 0;
@@ -46,7 +46,7 @@ void interfaces_of_endpoint(const struct parameters *parameters, const char *int
     (void)snprintf(list, INTERFACES_BYTES, "%.*s", IF_NAMESIZE - 1, interface);
     if (own == count || !nics[own].has_ip || nics[own].loopback ||
         !interfaces_offer(parameters, nics, count, own, false)) {
-        return; /* what only this program has asked for is what it gets */
+        return; /* an interface that only this program requested is used alone */
     }
     for (size_t i = 0; i < count; i++) {
         if (i != own && nics[i].has_ip && !nics[i].loopback &&

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libfabric.h - the libfabric that has loaded this provider, whichever version it is.
+ * libfabric.h - the libfabric that has loaded this provider, of any version.
  *
- * A provider that links against libfabric gets the versions of its symbols that were newest when
- * it was built. Under a newer library these make structures that are too short for it: fi_info's
- * have grown in 1.20, 2.0 and 2.5. So nothing is linked; the newest version of each function is
- * looked up in the very library that called fi_prov_ini(). For the same reason no structure of
- * libfabric is ever copied whole, or made otherwise than by libfabric_info().
+ * A provider linked against libfabric gets the versions of its symbols that were the newest at
+ * build time. With a newer library, they would create structures that are too short: fi_info has
+ * grown in 1.20, 2.0 and 2.5. So nothing is linked. The newest version of each function is looked
+ * up in the library that called fi_prov_ini(). For the same reason no structure of libfabric is
+ * copied as a whole, or allocated except by libfabric_info().
  */
 #ifndef BEOWIRE_FABRIC_LIBFABRIC_H
 #define BEOWIRE_FABRIC_LIBFABRIC_H
@@ -36,15 +36,15 @@ struct libfabric {
 /** Filled by libfabric_find(), constant afterwards. */
 extern struct libfabric libfabric;
 
-/** This provider's own description; `context` belongs to libfabric. */
+/** This provider's description; `context` belongs to libfabric. */
 extern struct fi_provider fabric_provider;
 
-/** Looks the functions up in the library that `caller`, an address of code, is in.
- *  @return false: something is missing, or that code is in no library. */
+/** Looks up the functions in the library of the code address `caller`. @return false: a function is
+ *  missing, or the code is in no library. */
 bool libfabric_find(const void *caller);
 
-/** An empty fi_info with all its parts, as long as this libfabric wants them; NULL: no memory.
- *  It belongs to the caller, and ends with libfabric.freeinfo(). */
+/** An empty fi_info with all its parts, as large as this libfabric needs; NULL: no memory. The
+ *  caller frees it by libfabric.freeinfo(). */
 struct fi_info *libfabric_info(void);
 
 #define FABRIC_LOG(level, subsystem, ...)                                                          \
@@ -55,10 +55,10 @@ struct fi_info *libfabric_info(void);
         }                                                                                          \
     } while (0)
 
-/** What the user should know; shown unless FI_LOG_LEVEL says otherwise. */
+/** Shown to the user unless FI_LOG_LEVEL says otherwise. */
 #define FABRIC_WARN(subsystem, ...) FABRIC_LOG(FI_LOG_WARN, subsystem, __VA_ARGS__)
 
-/** Why something was chosen or refused; shown with FI_LOG_LEVEL=info. */
+/** Reasons for a choice or a refusal, shown with FI_LOG_LEVEL=info. */
 #define FABRIC_INFO(subsystem, ...) FABRIC_LOG(FI_LOG_INFO, subsystem, __VA_ARGS__)
 
 #endif /* BEOWIRE_FABRIC_LIBFABRIC_H */

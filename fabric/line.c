@@ -5,7 +5,7 @@
 
 #include <rdma/fi_errno.h>
 
-/** Does it hold up all others as long as the transport has it? */
+/** Does it hold up all others while the transport has it? */
 static bool holds_up(const struct request *request)
 {
     return request->kind == REQUEST_MULTI_RECEIVE && request->peer == BEOWIRE_ANY_PEER;

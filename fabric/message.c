@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_send() and its kin. */
+/* fi_send() and related calls. */
 #include "endpoint.h"
 #include "receive.h"
 #include "transmit.h"

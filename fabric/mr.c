@@ -15,10 +15,10 @@ struct region {
     struct region *next; /**< of the domain, if peers may use it */
     void *base;
     size_t bytes;
-    unsigned flags; /**< enum beowire_memory_flag; without leave for peers, they do not know it */
+    unsigned flags; /**< enum beowire_memory_flag; without permissions, peers do not know it */
 };
 
-/** How often whoever takes memory back looks whether an endpoint that closes still serves it. */
+/** Interval of checks whether a closing endpoint still serves memory being withdrawn. */
 #define CLOSING_PAUSE_NS 1000000
 
 #define FOR_PEERS (BEOWIRE_MEMORY_READ | BEOWIRE_MEMORY_WRITE)
@@ -43,7 +43,7 @@ int mr_offer_all(const struct endpoint *endpoint)
     return status;
 }
 
-/** Takes it back from all endpoints up to `end`, which may be NULL. */
+/** Withdraws it from all endpoints up to `end`, which may be NULL. */
 static void take_back(const struct region *region, const struct endpoint *end)
 {
     for (struct endpoint *endpoint = region->domain->endpoints; endpoint != end;
@@ -156,7 +156,7 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attributes, uint
     region->base = attributes->mr_iov[0].iov_base;
     region->bytes = attributes->mr_iov[0].iov_len;
     region->flags = flags_of(region->domain, attributes->access);
-    /* One that nobody guesses. */
+    /* A key that nobody can guess. */
     int status =
         region->domain->mr_own_keys ? entropy_fill(&region->fid.key, sizeof region->fid.key) : 0;
     if (status == 0 && (region->flags & FOR_PEERS) != 0) {

@@ -18,7 +18,7 @@
 
 #define LINE_BYTES (TEXT_BYTES + HOST_BYTES + 16)
 
-/** More different lines than this are not said. */
+/** The most different lines that are printed. */
 #define LINES_MAX 64
 
 static uint64_t hash_of(const char *text)
@@ -46,7 +46,7 @@ static bool remember(const char *text)
 
 void notice_write(const char *line)
 {
-    (void)fflush(stderr); /* what others have said before */
+    (void)fflush(stderr); /* other output comes first */
     while (write(STDERR_FILENO, line, strlen(line)) < 0 && errno == EINTR) {
     }
 }
@@ -75,7 +75,7 @@ void notice(enum fi_log_subsys subsystem, const char *format, ...)
 
 bool notice_first_of_host(void)
 {
-    /* Of Open MPI; of MPICH's and Intel MPI's launcher; of Slurm. */
+    /* Of Open MPI; of the launcher of MPICH and Intel MPI; of Slurm. */
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
                                         "SLURM_LOCALID"};
 

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the layout of tags that mtl/ofi has with providers that carry immediate data. */
+/* The layout of tags that mtl/ofi uses with providers that carry immediate data. */
 #define SYNCHRONOUS (UINT64_C(1) << 32)
 #define ANSWER (UINT64_C(1) << 33)
 
-/** More than any Open MPI has (MPI_MAX_LIBRARY_VERSION_STRING is 256). */
+/** More than any Open MPI needs (MPI_MAX_LIBRARY_VERSION_STRING is 256). */
 #define VERSION_BYTES 1024
 
-/** What "4.1.4" is as a number: 40104. */
+/** "4.1.4" as a number: 40104. */
 static uint32_t number_of(const char *text)
 {
     uint32_t number = 0;
@@ -41,7 +41,7 @@ uint32_t openmpi_version(void)
     if (get_version != NULL) {
         (void)get_version(version, &bytes);
     }
-    (void)dlclose(library); /* it is the program's, and stays */
+    (void)dlclose(library); /* the program keeps it loaded */
     return strncmp(version, before, sizeof before - 1) == 0 ? number_of(version + sizeof before - 1)
                                                             : 0;
 }

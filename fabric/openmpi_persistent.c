@@ -10,18 +10,18 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The first one without the fault, and the first one of whose kind it is. */
+/* The first version without the error, and the first of its series. */
 #define MENDED 40106
 #define FAULTY 40100
 
-/* Of opal/datatype/opal_datatype.h, 4.1: the data is in one piece; so are several in a row. */
+/* From opal/datatype/opal_datatype.h, 4.1: the data is contiguous; so are several elements. */
 #define CONTIGUOUS 0x0010
 #define NO_GAPS 0x0020
 
-/** Of ompi/mca/pml/pml_constants.h: it is copied at once, and from the right place. */
+/** From ompi/mca/pml/pml_constants.h: copied at once, from the right address. */
 #define BUFFERED 2
 
-/** Of opal/datatype/opal_datatype.h: how a datatype begins. */
+/** From opal/datatype/opal_datatype.h: the beginning of a datatype. */
 struct datatype {
     struct {
         void *class;
@@ -37,13 +37,13 @@ struct datatype {
 typedef int isend_init_fn(const void *buffer, size_t count, struct datatype *datatype, int peer,
                           int tag, int mode, void *communicator, void **request);
 
-/** Of ompi/mca/pml/pml.h: how mca_pml begins. */
+/** From ompi/mca/pml/pml.h: the beginning of mca_pml. */
 struct pml {
     void (*others[9])(void);
     isend_init_fn *isend_init;
 };
 
-/** Of opal/mca/mca.h: how what has been chosen begins. */
+/** From opal/mca/mca.h: the beginning of the chosen component. */
 struct component {
     int interface[3];
     char project[16];
@@ -79,14 +79,14 @@ static void *symbol_of(void *library, const char *name)
     return symbol != NULL ? symbol : dlsym(library, name);
 }
 
-/** Is the layout of datatypes the one that is expected? MPI_BYTE tells. */
+/** Do datatypes have the expected layout? Checked with MPI_BYTE. */
 static bool is_byte(const struct datatype *datatype)
 {
     return datatype != NULL && datatype->size_bytes == 1 && datatype->true_lower == 0 &&
            (datatype->flags & (CONTIGUOUS | NO_GAPS)) == (CONTIGUOUS | NO_GAPS);
 }
 
-/** Has pml/cm been chosen? Its code is in a file of its own, or in the library. */
+/** Is pml/cm chosen? Its code is in a separate file, or in the library. */
 static bool is_cm(const struct component *chosen)
 {
     return chosen != NULL && strncmp(chosen->type, "pml", sizeof chosen->type) == 0 &&
@@ -113,5 +113,5 @@ void openmpi_mend_persistent_sends(void)
         pml->isend_init = isend_init;
     }
     pthread_mutex_unlock(&lock);
-    (void)dlclose(library); /* it is the program's, and stays */
+    (void)dlclose(library); /* the program keeps it loaded */
 }

@@ -63,7 +63,7 @@ void parameters_define(void)
                            "Beowire has carried for it (default: 0)");
 }
 
-/** Reads a number that has to be within bounds. @return false: it is not. */
+/** Reads a number within bounds. @return false: it is not. */
 static bool read_number(const char *name, int min, int max, int *value)
 {
     int number = *value;
@@ -83,7 +83,7 @@ static bool read_number(const char *name, int min, int max, int *value)
     return true;
 }
 
-/** Would others take our frames for theirs? @return what they are, or NULL. */
+/** The protocol that uses this EtherType, or NULL. */
 static const char *taken_by(int ethertype)
 {
     static const struct {
@@ -135,7 +135,7 @@ static bool read_ethertype(int *ethertype)
     return others == NULL;
 }
 
-/** Any text serves: what counts is whether it is the same. */
+/** Any text will do; it is only compared. */
 static uint64_t read_job_key(void)
 {
     char *text = NULL;
@@ -150,7 +150,7 @@ bool parameters_read(struct parameters *parameters)
 {
     struct beowire_options defaults = BEOWIRE_OPTIONS_DEFAULT;
     int ethertype = defaults.ethertype;
-    /* A program may begin any number before it looks for what comes, and so may its peer. */
+    /* A program may begin any number of operations before it receives, and so may its peer. */
     int operations = 0;
     int peers = PEERS_DEFAULT;
     int timeout_s = PEER_TIMEOUT_DEFAULT_S;

@@ -9,24 +9,24 @@
 #include <stdint.h>
 
 struct parameters {
-    const char *interfaces;   /**< names separated by commas; NULL: all usable ones */
-    const char *lanes;        /**< permitted lanes; NULL: all */
-    uint16_t ethertype;       /**< of our frames */
-    uint64_t job_key;         /**< the same at all peers; 0: not set */
-    uint32_t operations;      /**< maximum of outstanding sends, and of receives; or
-                                 BEOWIRE_OPERATIONS_ANY */
-    uint32_t peers;           /**< an endpoint has room for at least so many peers */
-    uint64_t peer_timeout_ns; /**< a peer that owes an answer counts as dead after this silence */
-    uint64_t linger_ns; /**< how long closing waits for sent messages to arrive; UINT64_MAX: as
-                           long as the peer exists */
-    bool reports;       /**< a closed endpoint prints what it has carried (summary.h) */
+    const char *interfaces; /**< names separated by commas; NULL: all usable ones */
+    const char *lanes;      /**< permitted lanes; NULL: all */
+    uint16_t ethertype;     /**< of our frames */
+    uint64_t job_key;       /**< the same at all peers; 0: none */
+    uint32_t
+        operations; /**< maximum of outstanding sends, and of receives; or BEOWIRE_OPERATIONS_ANY */
+    uint32_t peers; /**< minimum of peers for which an endpoint has room */
+    uint64_t peer_timeout_ns; /**< silence after which a peer that owes an answer counts as dead */
+    uint64_t linger_ns; /**< how long closing waits for sent messages to arrive; UINT64_MAX: as long
+                           as the peer exists */
+    bool reports;       /**< a closed endpoint prints its traffic (summary.h) */
 };
 
-/** Tells libfabric which variables there are. */
+/** Defines the variables in libfabric. */
 void parameters_define(void);
 
-/** Reads them. Warns in one line about a value out of range.
- *  @return false: a value is out of range; do not use `parameters`. */
+/** Reads them. Prints one line if a value is out of range. @return false: a value is out of range;
+ *  do not use `parameters`. */
 bool parameters_read(struct parameters *parameters);
 
 /** Is this interface permitted? */

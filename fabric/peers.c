@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the address vector and the transport each call a peer. */
+/* Maps between numbers of the address vector and of the transport. */
 #include "av.h"
 #include "domain.h"
 #include "endpoint.h"

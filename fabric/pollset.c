@@ -21,7 +21,7 @@ static struct pollset *pollset_of(struct fid_poll *fid)
     return (struct pollset *)(void *)fid;
 }
 
-/** Makes progress. @return is there something to read? */
+/** Makes progress. @return true: there is something to read. */
 static bool has_news(struct fid *member)
 {
     return member->fclass == FI_CLASS_CQ ? cq_has_news((struct cq *)(void *)member)
@@ -43,7 +43,7 @@ static int pollset_poll(struct fid_poll *fid, void **contexts, int count)
     return found;
 }
 
-/** Where a member is; `count`: it is not in the set. */
+/** Index of a member; `count`: it is not in the set. */
 static size_t place_of(const struct pollset *set, const struct fid *member)
 {
     size_t i = 0;
@@ -62,7 +62,7 @@ static const struct domain *domain_of_member(struct fid *member)
     return member->fclass == FI_CLASS_CNTR ? ((struct counter *)(void *)member)->domain : NULL;
 }
 
-/** How many sets a member is in: as long as it is in one it cannot be closed. */
+/** Number of sets that contain a member, which cannot be closed meanwhile. */
 static uint32_t *sets_of(struct fid *member)
 {
     return member->fclass == FI_CLASS_CQ ? &((struct cq *)(void *)member)->sets

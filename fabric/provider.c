@@ -12,7 +12,7 @@ FI_EXT_INI;
 
 static void cleanup(void)
 {
-    /* Threads and shared files there are none; objects are the user's to close. */
+    /* There are no threads and shared files; the user closes objects. */
 }
 
 struct fi_provider fabric_provider = {
@@ -28,7 +28,7 @@ FI_EXT_INI
     if (!libfabric_find(__builtin_return_address(0))) {
         return NULL;
     }
-    /* We go by the interface of the library that is there; it ignores older providers. */
+    /* The interface version of the loaded library, which ignores older providers. */
     fabric_provider.fi_version = libfabric.version();
     parameters_define();
     return &fabric_provider;

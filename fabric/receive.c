@@ -12,7 +12,7 @@
 
 #define FLAGS_KNOWN (INFO_RX_FLAGS | FI_MORE)
 
-/** What the transport matches. */
+/** What the transport must match. */
 struct match {
     beowire_peer peer;
     uint64_t tag;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * receive.h - what all of fi_recv() ... fi_trecvmsg() come to.
+ * receive.h - the common part of fi_recv() ... fi_trecvmsg().
  */
 #ifndef BEOWIRE_FABRIC_RECEIVE_H
 #define BEOWIRE_FABRIC_RECEIVE_H
 
 #include "endpoint.h"
 
-/** A receive to be posted, or a look at what has arrived. */
+/** A receive to be posted, or a peek. */
 struct reception {
     const struct iovec *parts;
     size_t count;
-    fi_addr_t from; /**< heeded with FI_DIRECTED_RECV only; FI_ADDR_UNSPEC: anyone */
+    fi_addr_t from; /**< used with FI_DIRECTED_RECV only; FI_ADDR_UNSPEC: any peer */
     uint64_t tag;
     uint64_t ignore;
     uint64_t kind;  /**< FI_TAGGED or FI_MSG */

@@ -8,10 +8,10 @@
 #include <rdma/fabric.h>
 #include <stdlib.h>
 
-/** Requests are made so many at a time, when they are needed. */
+/** Requests are allocated in blocks of this many, when needed. */
 #define REQUEST_BLOCK 1024
 
-/** A limit that has been reached for so long may be why a program stands still. */
+/** A limit reached for this long may be why a program hangs. */
 #define PATIENCE_NS (10 * NS_PER_SECOND)
 
 struct request_block {
@@ -25,7 +25,7 @@ static bool is_for_receiving(enum request_kind kind)
     return kind == REQUEST_RECEIVE || kind == REQUEST_MULTI_RECEIVE || kind == REQUEST_DISCARD;
 }
 
-/** One that was never used; NULL: no memory. */
+/** One never used before; NULL: no memory. */
 static struct request *make_request(struct requests *requests)
 {
     struct request_block *block = requests->blocks;
@@ -41,7 +41,7 @@ static struct request *make_request(struct requests *requests)
     return &block->requests[block->used++];
 }
 
-/** There was none, as before or for the first time. */
+/** Records a refusal, and reports it if it lasts. */
 static void refuse(struct requests *requests)
 {
     uint64_t now = clock_now_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_read(), fi_write() and their kin. */
+/* fi_read(), fi_write() and related calls. */
 #include "complete.h"
 #include "endpoint.h"
 #include "remote.h"
@@ -37,13 +37,13 @@ int remote_check(struct endpoint *endpoint, const struct remote *remote, beowire
 ssize_t remote_finish(struct endpoint *endpoint, int status)
 {
     if (status == -FI_EAGAIN) {
-        (void)complete_poll(endpoint); /* who only tries again has to get on too */
+        (void)complete_poll(endpoint); /* a program that only retries must make progress, too */
     }
     domain_unlock(endpoint->domain);
     return status;
 }
 
-/** Memory for data of these parts that is sent, with the data, or that will come. */
+/** Memory for the data of these parts: a copy to send, or room for arriving data. */
 static struct gathered *gather(const struct iovec *parts, size_t count, size_t bytes, bool comes)
 {
     struct gathered *gathered = malloc(sizeof *gathered + bytes);
@@ -64,7 +64,7 @@ static struct gathered *gather(const struct iovec *parts, size_t count, size_t b
     return gathered;
 }
 
-/** The data of an operation: in one piece, as the user has it or copied. */
+/** The data of an operation in one piece: the user's, or a copy. */
 struct piece {
     uint8_t *data;
     size_t bytes;
@@ -130,7 +130,7 @@ static int move_locked(struct endpoint *endpoint, const struct remote *remote,
     return status;
 }
 
-/** Moves data between these parts and a peer's memory: which way is in `remote->completion`. */
+/** Moves data between these parts and a peer's memory, in the direction of `remote->completion`. */
 static ssize_t move(struct endpoint *endpoint, const struct remote *remote,
                     const struct iovec *parts, size_t count)
 {
@@ -166,7 +166,8 @@ static ssize_t rma_read(struct fid_ep *fid, void *buffer, size_t bytes, void *de
     return rma_readv(fid, &part, NULL, 1, from, address, key, context);
 }
 
-/** What a message names in a peer's memory. @return false: not one place, or another length. */
+/** The place in a peer's memory that a message names. @return false: not exactly one, or another
+ *  length. */
 static bool place_of(const struct fi_msg_rma *message, uint64_t flags, struct remote *remote)
 {
     if (message->rma_iov_count != INFO_RMA_IOV_LIMIT || message->rma_iov == NULL ||

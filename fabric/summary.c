@@ -14,13 +14,13 @@
 #define HOST_BYTES 65
 #define LINE_BYTES 1024
 
-/** Before the name of a lane: a counter of the bytes that left by it, and of how many are open. */
+/** Prefixes of lanes' names in counters: of sent bytes, and of open lanes. */
 #define BY_LANE "sent_by_"
 #define OPEN_LANES "lanes_"
 
 #define NAME_BYTES_MAX 64
 
-/** A line that grows; what does not fit is left out. */
+/** A line to which text is added; what does not fit is left out. */
 struct text {
     char line[LINE_BYTES + 1]; /* its end has room */
     size_t bytes;
@@ -42,7 +42,7 @@ static void add(struct text *text, const char *format, ...)
     }
 }
 
-/** The value of a counter; 0: there is none of that name. */
+/** The value of a counter; 0: no such counter. */
 static uint64_t counted(const beowire_endpoint *endpoint, const char *wanted)
 {
     const char *name = NULL;
@@ -56,10 +56,10 @@ static uint64_t counted(const beowire_endpoint *endpoint, const char *wanted)
     return 0;
 }
 
-/** The number that the job's launcher has given this process; NULL: it has none. */
+/** The number of this process in its job; NULL: none. */
 static const char *own_rank(void)
 {
-    /* Of Open MPI; of PMIx; of MPICH's and Intel MPI's launcher; of Slurm. */
+    /* Of Open MPI; of PMIx; of the launcher of MPICH and Intel MPI; of Slurm. */
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                         "SLURM_PROCID"};
     const char *rank = NULL;

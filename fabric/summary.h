@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * summary.h - what Beowire has carried for a process, in one line at its end: the proof that a job
- * went over it, and by which lanes (FI_BEOWIRE_REPORT=1).
+ * summary.h - a line at the end of a process with its traffic over Beowire, which proves that a job
+ * used it, and over which lanes (FI_BEOWIRE_REPORT=1).
  */
 #ifndef BEOWIRE_FABRIC_SUMMARY_H
 #define BEOWIRE_FABRIC_SUMMARY_H
 
 #include "beowire.h"
 
-/** Says it on standard error, before the endpoint is closed; nothing of an endpoint that was never
- *  used, if another of this process has spoken. Any thread that may use the endpoint.
+/** Prints the line on standard error. Call it before the endpoint is closed. Prints nothing for an
+ *  unused endpoint, if another of this process has printed its line. Any thread that may use the
+ *  endpoint.
  *
- *  @param interfaces those that it was opened on, for people */
+ *  @param interfaces those of the endpoint, to be printed */
 void summary_say(const beowire_endpoint *endpoint, const char *interfaces);
 
 #endif /* BEOWIRE_FABRIC_SUMMARY_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_tsend() and its kin. */
+/* fi_tsend() and related calls. */
 #include "endpoint.h"
 #include "receive.h"
 #include "transmit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * unsupported.h - answers for the calls of libfabric that this provider does not have.
+ * unsupported.h - answers for calls of libfabric that this provider does not support.
  *
- * An object's tables must have no empty places (fi_provider(7)): programs call without a look.
+ * Programs call the entries of objects' tables unchecked, so none may be empty (fi_provider(7)).
  */
 #ifndef BEOWIRE_FABRIC_UNSUPPORTED_H
 #define BEOWIRE_FABRIC_UNSUPPORTED_H
@@ -29,7 +29,7 @@ int unsupported_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attributes
 int unsupported_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attributes,
                         struct fid_ep **rx, void *context);
 
-/** Setting up connections, which endpoints of type FI_EP_RDM do by themselves. */
+/** Connection setup, which endpoints of type FI_EP_RDM do not need. */
 int unsupported_setname(fid_t fid, void *address, size_t bytes);
 int unsupported_getpeer(struct fid_ep *ep, void *address, size_t *bytes);
 int unsupported_connect(struct fid_ep *ep, const void *address, const void *data, size_t bytes);

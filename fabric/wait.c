@@ -15,7 +15,7 @@ static void close_if_open(int fd)
     }
 }
 
-/** Not so in a child of fork(), which shares the descriptors. */
+/** False in a child of fork(), which shares the descriptors. */
 static bool is_own(const struct wait *wait)
 {
     return wait->process == getpid();
@@ -35,7 +35,7 @@ int wait_open(struct wait *wait, enum fi_wait_obj object)
     switch ((int)object) {
     case FI_WAIT_NONE:
     case FI_WAIT_UNSPEC:
-    case FI_WAIT_YIELD: /* who waits in our calls lets others run */
+    case FI_WAIT_YIELD: /* our calls that wait yield to other threads */
         return 0;
     case FI_WAIT_FD:
         break;
