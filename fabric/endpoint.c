@@ -41,8 +41,8 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
             notice(
                 FI_LOG_EP_CTRL,
                 "no permission for Ethernet frames (lane packet), so short messages go over UDP "
-                "and take longer; to allow it: `beowire-frames PROGRAM` where `beowire setup` has "
-                "put it, or root; to be content with it: FI_BEOWIRE_LANES=shm,udp");
+                "and take longer; to permit frames: `beowire-frames PROGRAM` where `beowire setup` "
+                "has installed it, or root; to hide this line: FI_BEOWIRE_LANES=shm,udp");
         } else if (why == -EOPNOTSUPP) {
             notice(FI_LOG_EP_CTRL, "without %s, which this kernel does not have or refuses: %s",
                    name, beowire_missing_lane_reason(endpoint->transport, i));
@@ -61,10 +61,11 @@ static void tell_why_not_open(const char *interface, const char *lanes, int stat
     if (beowire_configuration_check(NULL, reason, sizeof reason) != 0) {
         notice(FI_LOG_EP_CTRL, "%s", reason);
     } else if (status == -EINVAL && lanes != NULL) {
-        notice(FI_LOG_EP_CTRL,
-               "FI_BEOWIRE_LANES=%s: it has to be some of shm,xdp,packet,tso,udp,verbs,tipc, each "
-               "once and with commas between them, tso only beside packet",
-               lanes);
+        notice(
+            FI_LOG_EP_CTRL,
+            "FI_BEOWIRE_LANES=%s: it must be a list of shm,xdp,packet,tso,udp,verbs,tipc, each at "
+            "most once, separated by commas, tso only with packet",
+            lanes);
     } else {
         notice(FI_LOG_EP_CTRL, "%s: %s", interface, beowire_error(status));
     }

@@ -228,7 +228,7 @@ static void say_missing(const struct parameters *parameters, const struct nic *n
         size_t bytes = strcspn(name, ",");
         if (bytes > 0 && !is_there(nics, count, name, bytes)) {
             notice(FI_LOG_CORE,
-                   "FI_BEOWIRE_INTERFACE=%s: no network interface %.*s is up, so it goes without; "
+                   "FI_BEOWIRE_INTERFACE=%s: no network interface %.*s is up, so it is ignored; "
                    "there are:%s",
                    parameters->interfaces, (int)bytes, name, names);
         }

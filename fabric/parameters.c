@@ -76,7 +76,7 @@ static bool read_number(const char *name, int min, int max, int *value)
         for (size_t i = 0; name[i] != '\0' && i + 1 < sizeof variable; i++) {
             variable[i] = (char)toupper((unsigned char)name[i]);
         }
-        notice(FI_LOG_CORE, "FI_BEOWIRE_%s has to be a number from %d to %d", variable, min, max);
+        notice(FI_LOG_CORE, "FI_BEOWIRE_%s must be a number from %d to %d", variable, min, max);
         return false;
     }
     *value = number;

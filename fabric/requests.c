@@ -51,8 +51,8 @@ static void refuse(struct requests *requests)
     } else if (now - requests->refused_ns >= PATIENCE_NS) {
         notice(FI_LOG_EP_DATA,
                "for %d s as many operations have been outstanding as FI_BEOWIRE_OPERATIONS allows "
-               "(%" PRIu64 " sends, and receives): if the program stands still, set it higher, or "
-               "not at all",
+               "(%" PRIu64 " sends, and receives): if the program hangs, increase or remove this "
+               "limit",
                (int)(PATIENCE_NS / NS_PER_SECOND), requests->max / 2);
     }
 }

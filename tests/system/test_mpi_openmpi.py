@@ -131,7 +131,7 @@ def test_libfabrics_variables_reach_all_nodes(lab: MakeLab) -> None:
     done = lab().run(environment={"FI_BEOWIRE_ETHERTYPE": "5"})
     assert done.returncode != 0
     for node in ("node0", "node1"):
-        line = f"beowire: {node}: FI_BEOWIRE_ETHERTYPE has to be a number from 1536 to 65535"
+        line = f"beowire: {node}: FI_BEOWIRE_ETHERTYPE must be a number from 1536 to 65535"
         assert done.stderr.count(line) == 1, done.stderr
 
 
