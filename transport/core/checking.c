@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checksums: frames have them over lanes on which nothing else covers their bytes, if both ends
- * offer that (frame/checksum.h). One that is damaged is dropped, and comes again as if it had been
- * lost. CONNECT and ACCEPT have their proofs, and sealed frames their seals.
+ * Checksums. Frames have them on lanes where nothing else protects their bytes, if both ends offer
+ * them (frame/checksum.h). A damaged frame is dropped, and retransmitted like a lost one. CONNECT
+ * and ACCEPT have proofs instead, and sealed frames their seals.
  *
- * Where frames are to have a checksum one without is damaged, too: it is a bit that says so.
+ * If frames must have a checksum, one without is damaged, too, because a single bit says whether it
+ * has one.
  */
 #include "core/core_internal.h"
 
-/** Peers that are looked at for the one from which a damaged frame has come. */
+/** The most peers that are searched for the sender of a damaged frame. */
 #define PEERS_LOOKED_AT 256
 
 void core_begin_checksums(const struct core *core, struct core_peer *peer,
@@ -19,8 +20,8 @@ void core_begin_checksums(const struct core *core, struct core_peer *peer,
     peer->route.checked = (features & FRAME_FEATURE_CHECKSUM) != 0 && peer->route.seal == NULL;
 }
 
-/** Who is at this address of the lane? Its own key may be what was damaged. @return NULL: nobody
- *  that is known. */
+/** The peer at this address of the lane, because the key in the frame may be damaged. @return NULL:
+ *  no known peer. */
 static const struct core_peer *find_peer(const struct core *core, const struct arrival *from)
 {
     for (uint32_t i = 0; i < core->peer_count && i < PEERS_LOOKED_AT; i++) {

@@ -136,8 +136,8 @@ struct core_counters {
     uint64_t peers_stood_still; /**< silent for longer than we wait, while their hosts
                                      answered */
     uint64_t hosts_asked;
-    uint64_t refusals_heard;   /**< reports of the network that a peer has ended, ... */
-    uint64_t refusals_strange; /**< ... without a quotation of what we sent */
+    uint64_t refusals_heard;   /**< reports of the network that a peer has ended */
+    uint64_t refusals_strange; /**< those that do not quote a frame of ours */
     uint64_t path_changes;     /**< another path was tried because a peer did not answer */
     uint64_t memory_left; /**< peers with an address of this host that share no memory with us */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every counter of an endpoint has its name here, and nowhere else. */
+/* The names of all counters of an endpoint. */
 #include "core/counters.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@ enum place {
     OF_CORE,  /* in struct core_counters */
     OF_LAYER, /* in struct message_counters */
     OF_LANE,  /* in struct lane: the sum over all lanes */
-    OF_KIND,  /* how many lanes of this kind (in place of an offset) are open */
-    BY_KIND,  /* bytes that lanes of this kind (likewise) have sent */
+    OF_KIND,  /* number of open lanes of this kind (in place of an offset) */
+    BY_KIND,  /* bytes sent by lanes of this kind (likewise) */
     OF_FLOWS, /* in struct flow: the sum over all peers */
 };
 

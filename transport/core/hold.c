@@ -6,11 +6,11 @@ void hold_run_ended(struct hold *hold, bool held, uint64_t now_ns)
     uint32_t run = hold->run;
 
     if (run < hold->run_least) {
-        return; /* it was none */
+        return; /* there was no run */
     }
     if (!hold_is_within(hold->posted_ns, now_ns, HOLD_LATE_NS)) {
         if (!held || run >= HOLD_RUN_MAX) {
-            return; /* it did no harm, or for what it was, that is not late */
+            return; /* it did no harm, or is not late for so long a run */
         }
         uint32_t longer = run > hold->run_min ? run : hold->run_min;
         hold->run_min = longer < HOLD_RUN_MAX / 2 ? 2 * longer : HOLD_RUN_MAX;

@@ -32,7 +32,7 @@ void map_add(struct map *map, uint64_t number, uint32_t value)
     map->slots[i] = (struct map_slot){.number = number, .value = value};
 }
 
-/** @return where the entry is, or the number of slots. */
+/** @return the place of the entry, or the number of slots. */
 static uint32_t place_of(const struct map *map, uint64_t number, uint32_t value)
 {
     uint32_t i = (uint32_t)number & map->mask;
@@ -53,7 +53,7 @@ void map_remove(struct map *map, uint64_t number, uint32_t value)
     if (hole > map->mask) {
         return;
     }
-    /* What follows without a gap, and would not be found any more, moves up. */
+    /* Moves up the entries behind the hole that would not be found any more. */
     for (uint32_t i = (hole + 1) & map->mask; map->slots[i].number != 0; i = (i + 1) & map->mask) {
         uint32_t home = (uint32_t)map->slots[i].number & map->mask;
         if (((i - home) & map->mask) >= ((i - hole) & map->mask)) {

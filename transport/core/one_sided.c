@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long messages that a lane reads from peers' memory (pull/one_sided.h): by which lane, and of
- * whom. The first lane that can; endpoints have one at most, so both ends mean the same.
+ * Long messages that a lane reads from peers' memory (pull/one_sided.h): the lane, and the peers.
+ * It is the first lane that can; endpoints have at most one, so both ends use the same.
  */
 #include "core/core_internal.h"
 
@@ -69,7 +69,7 @@ void core_choose_one_sided(struct core *core, struct core_peer *peer)
 {
     const struct path_lanes *lanes = &core->options.lanes;
     unsigned lane_index = core->lender;
-    /* What is read has no seal. */
+    /* Reads have no seal. */
     bool can = lane_index != PATH_NONE && peer->message.ready && !peer->message.ourselves &&
                !peer->message.shares_memory && peer->route.seal == NULL &&
                paths_is_usable(&peer->route.paths, lanes, lane_index);

@@ -160,7 +160,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     }
     int status = core_peer_meet(core, frame->connect->place, from->lane_index, &peer);
     if (status == 0 && !core->options.lanes.lanes[from->lane_index]->shares_memory) {
-        (void)core_leave_memory(core, peer, now_ns); /* as the peer has */
+        (void)core_leave_memory(core, peer, now_ns); /* as the peer has done */
     }
     if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
         drop_from_elsewhere(core, from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections of which each frame is sealed (route/seal.h), because one end wants it. Only what
- * goes through memory that a host's processes share is not: nobody else can write there.
+ * Connections in which each frame is sealed (route/seal.h), because one end requires it. Only
+ * frames in shared memory are not, because others cannot write there.
  */
 #include "core/core_internal.h"
 #include "route/address.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/** Network cards that cut frames would have to seal them. */
+/** Network cards that cut frames cannot seal the pieces. */
 static void leave_out_cutting_lanes(const struct core *core, struct core_peer *peer)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -29,7 +29,7 @@ int core_begin_seals(struct core *core, struct core_peer *peer, const struct fra
                   (features & FRAME_FEATURE_SEAL_WANTED) != 0;
     uint8_t nonce[FRAME_NONCE_BYTES];
 
-    core_end_seals(peer); /* somebody may have asked in its name before */
+    core_end_seals(peer); /* a forged CONNECT may have come before */
     if (!core_may_seal(core, features)) {
         return -EPROTONOSUPPORT;
     }
@@ -65,7 +65,7 @@ bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const
         return frame->seal == NULL;
     }
     if (peer->route.seal == NULL) {
-        return peer->connection.state == CONNECTION_FAILED; /* it is told so */
+        return peer->connection.state == CONNECTION_FAILED; /* it gets a RESET */
     }
     return frame->seal != NULL && seal_is_right(peer->route.seal, frame);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asking a peer for a connection, or whether it is there. */
+/* Asks a peer for a connection, or whether it still exists. */
 #include "core/control.h"
 #include "core/core_internal.h"
 #include "peers/peers.h"
@@ -45,7 +45,7 @@ bool core_ask_who_it_is(struct core *core, struct core_peer *peer, uint64_t now_
         return false;
     }
     if (!needed) {
-        connection_relent(&peer->connection); /* nothing of ours depends on it */
+        connection_relent(&peer->connection); /* none of our operations depends on it */
     }
     core_note_deadline(core, 0);
     return true;

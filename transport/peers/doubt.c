@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that may have ended: since when, and what the application is told of it. */
+/* Peers that may have ended: since when, and the application's events about them. */
 #include "core/core_internal.h"
 #include "peers/peers.h"
 
@@ -25,9 +25,9 @@ void core_trust(struct core *core, struct core_peer *peer, uint64_t now_ns)
     core_dismiss_witness(core, stillness);
     if (stillness->silent) {
         stillness->silent = false;
-        core_touch(core, peer); /* what has waited */
+        core_touch(core, peer); /* sends what has waited */
     }
-    /* When it is asked next stays: hints may come as quickly as they are sent. */
+    /* `ask_at_ns` remains, because reports may come at any rate. */
     *suspicion = (struct suspicion){.ask_at_ns = suspicion->ask_at_ns};
     stillness->asked_ns = 0;
     if (stillness->still) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which peers there are: named by the application, or met because they have asked; and when they
- * are given back. */
+/* The peers of an endpoint: named by the application, or met because they have asked; and when they
+ * are freed. */
 #include "peers/peers.h"
 #include "core/core_internal.h"
 #include "core/counters.h"
@@ -12,18 +12,17 @@
 
 /* ---- handles ------------------------------------------------------------------------------- */
 
-/* What the application has of a peer is the number of a slot, and which of those that had the slot
- * one after the other is meant. What nobody uses any more may be another's; what somebody still
- * holds names nobody. Slots are used again in the order in which they became free. */
+/* A handle is the number of a slot, and a generation of that slot. So a freed slot can be reused,
+ * and old handles of it are invalid. Slots are reused in the order in which they became free. */
 
 #define NO_SLOT UINT32_MAX
 
-/** A number of them that no slot and BEOWIRE_ANY_PEER have together. */
+/** Generations that fit beside the slot's number, without BEOWIRE_ANY_PEER. */
 #define GENERATIONS (UINT32_MAX >> BEOWIRE_PEER_SLOT_BITS)
 
 int core_open_peers(struct core *core)
 {
-    uint32_t count = 2 * core->options.peers; /* so many that are named, and as many that are met */
+    uint32_t count = 2 * core->options.peers; /* this many named ones, and as many met */
 
     core->peers = calloc(count, sizeof(struct core_peer *));
     core->slots = calloc(count, sizeof *core->slots);
@@ -60,7 +59,7 @@ void core_close_peers(struct core *core)
     core->peer_count = 0;
 }
 
-/** @return the handle of this peer, which has a slot from now on. */
+/** @return a new handle of this peer, with its own slot. */
 static uint32_t slot_take(struct core *core, struct core_peer *peer)
 {
     uint32_t slot = core->first_free_slot;
@@ -117,7 +116,7 @@ void core_note_gone(struct core *core, struct core_peer *peer)
 void core_fail_peer(struct core *core, struct core_peer *peer, int error)
 {
     if (peer->gone) {
-        return; /* what it had has been given back */
+        return; /* its resources were freed before */
     }
     core->lane_users[peer->route.paths.fast]--;
     peer->gone = true;
@@ -134,8 +133,8 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     core_note_gone(core, peer);
 }
 
-/** Does nothing need it any more? Nobody has named it, it has failed, and all that came of it has
- *  been taken. */
+/** Can it be freed? It is not named, has failed, and all its messages and completions were
+ *  taken. */
 static bool is_forgettable(const struct core *core, const struct core_peer *peer)
 {
     return !peer->announced && peer->gone && !peer->touched &&
@@ -189,8 +188,8 @@ void core_forget_peers(struct core *core, uint64_t now_ns)
         if (now_ns >= forget_ns && is_forgettable(core, peer)) {
             forget(core, peer);
         } else {
-            /* What lies there may lie there for ever: nobody is woken for that every second. Who
-             * needs the room does not wait (make_room()). */
+            /* Unreceived messages may stay forever, so the interval grows. If the room is needed,
+             * make_room() frees the peer earlier. */
             forget_ns = now_ns >= forget_ns ? now_ns + (now_ns - peer->gone_ns) : forget_ns;
             next_ns = forget_ns < next_ns ? forget_ns : next_ns;
         }
@@ -199,7 +198,7 @@ void core_forget_peers(struct core *core, uint64_t now_ns)
     core_note_deadline(core, next_ns);
 }
 
-/** Gives back one peer that has gone, before its time, if there is any. */
+/** Frees one peer that has gone early, if there is any. */
 static bool make_room(struct core *core)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
@@ -211,7 +210,7 @@ static bool make_room(struct core *core)
     return false;
 }
 
-/** Is there room for one more? Those that are met take none from those that are named. */
+/** Is there room for one more? Met peers do not use the room of named ones. */
 static bool has_room(struct core *core, bool announced)
 {
     uint32_t met = core->peer_count - core->announced_peers;
@@ -231,8 +230,8 @@ void core_drop_unwanted(struct core *core, struct core_peer *peer)
     if (peer->connection.state == CONNECTION_NONE) {
         core_fail_peer(core, peer, -ECANCELED);
     } else if (peer->connection.state == CONNECTION_ASKING) {
-        /* It may have heard us, and has a connection then: it would take no other from us. But it
-         * is not asked for ever. */
+        /* It may have received our CONNECT, and then has a connection and accepts no other from us.
+         * So it is asked, for a limited time. */
         connection_ask(&peer->connection, core->attended_ns | 1);
         core_note_deadline(core, 0);
     }
@@ -247,7 +246,7 @@ int core_peer_forget(struct core *core, struct core_peer *peer)
     core->announced_peers--;
     core_drop_unwanted(core, peer);
     core_note_gone(core, peer);
-    core_note_deadline(core, 0); /* it is asked now and then from now on whether it is there */
+    core_note_deadline(core, 0); /* from now on it is probed at intervals */
     return 0;
 }
 
@@ -263,8 +262,8 @@ static uint32_t new_key(struct core *core)
     return key;
 }
 
-/** Makes the peer with this address, which is valid and new.
- *  @param lane_index the lane by which it has asked; PATH_NONE: it is `announced` */
+/** Makes a peer with this address, which is valid and new. @param lane_index the lane over which it
+ *  has asked; PATH_NONE: it is `announced` */
 static int make_peer(struct core *core, const struct beowire_address *address, unsigned lane_index,
                      struct core_peer **peer)
 {
@@ -275,14 +274,14 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     if (!has_room(core, announced)) {
         return -ENOSPC;
     }
-    /* Who asks from elsewhere although it is on our host by its address shares no memory with us.
-     */
+    /* A peer whose address is on our host, but that asks from elsewhere, shares no memory with
+     * us. */
     paths_find(&paths, &core->options.lanes, layout,
                announced || core->options.lanes.lanes[lane_index]->shares_memory);
     if (paths.fast == PATH_NONE || (!announced && !paths_reaches(&paths, lane_index))) {
         return -EHOSTUNREACH;
     }
-    /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
+    /* A path of its data for each lane of this endpoint. */
     struct core_peer *added =
         calloc(1, sizeof *added + core->options.lanes.count * (size_t)MESSAGE_PATH_BYTES);
     if (added == NULL || !message_admits(&core->messages, core->peer_count + 1)) {
@@ -321,7 +320,7 @@ static struct core_peer *known_peer(const struct core *core, const struct beowir
     return index != MAP_NONE ? core->peers[index] : NULL;
 }
 
-/** The application names a peer that is known. @return 0, or -EINVAL: another one. */
+/** The application names a known peer. @return 0, or -EINVAL: another one. */
 static int announce(struct core *core, struct core_peer *peer,
                     const struct beowire_address *address)
 {
@@ -345,7 +344,7 @@ static int announce(struct core *core, struct core_peer *peer,
     return 0;
 }
 
-/** Has a peer that nobody has named taken the name of the one with this address? */
+/** Does a peer that the application has not named use the incarnation of this address? */
 static bool is_impostor(const struct core_peer *peer, const struct beowire_address *address)
 {
     return !peer->announced && !beowire_address_same(&peer->address, address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ways to each peer: which work, which are proven, and which is used. */
+/* The paths to each peer: which work, which are proven, and which is used. */
 #include "core/control.h"
 #include "core/core_internal.h"
 #include "peers/peers.h"
@@ -104,7 +104,7 @@ void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t n
     unsigned before = peer->route.paths.fast;
 
     if (peer->followed) {
-        peer->followed = false; /* the peer has reasons to ask there: this once over the same */
+        peer->followed = false; /* the peer asks there for a reason: tries the same once more */
         return;
     }
     if (paths_next(&peer->route.paths, &core->options.lanes, now_ns)) {

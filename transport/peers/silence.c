@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long a peer may be silent, and what is no silence of the peer's: that of one that stands
- * still (stopped by a signal, a debugger, a batch system; swapped out) on a host that is there, and
- * would say so if the process had ended. */
+/* How long a peer may be silent. A stopped process (by a signal, a debugger, a batch system, or
+ * swapping) does not count as silent while its host answers, because the host would report the end
+ * of the process. */
 #include "core/core_internal.h"
 #include "peers/peers.h"
 
@@ -15,12 +15,12 @@ uint64_t core_counted_absence(const struct core *core)
 static uint64_t later(uint64_t since_ns, uint64_t by_ns, uint64_t now_ns)
 {
     if (since_ns == 0) {
-        return 0; /* nothing is waited for */
+        return 0; /* nothing is awaited */
     }
     return now_ns - since_ns < by_ns ? now_ns : since_ns + by_ns;
 }
 
-/** When did whoever owns the core begin to be late? */
+/** Since when the owner of the core has been late. */
 static uint64_t late_since(const struct core *core)
 {
     return core->deadline_ns > core->attended_ns ? core->deadline_ns : core->attended_ns;
@@ -36,7 +36,7 @@ void core_attend(struct core *core, uint64_t now_ns)
     core->attended_ns = now_ns;
 }
 
-/** The peer is not charged with so much time that is over. */
+/** Does not count this much past time as silence of the peer. */
 static void forgive(struct core_peer *peer, uint64_t by_ns, uint64_t now_ns)
 {
     struct flow *flow = &peer->message.flow;
@@ -61,7 +61,7 @@ void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_n
     }
 }
 
-/** When has it lasted so many timeouts? @param since_ns 0: it has not begun */
+/** The time after this many timeouts. @param since_ns 0: not begun */
 static uint64_t end_of(const struct core *core, uint64_t since_ns, unsigned timeouts)
 {
     uint64_t patience_ns = core->options.peer_timeout_ns;
@@ -77,7 +77,7 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/** When has nothing come for too long of the data that a peer is asked for, although it answers? */
+/** When requested data of a peer that answers has been missing for too long. */
 static uint64_t unserved_at(const struct core *core, const struct message_peer *peer)
 {
     return peer->pulls > 0 && peer->flow.unanswered == 0
@@ -107,9 +107,9 @@ uint64_t core_dies_at(const struct core *core, const struct core_peer *peer)
     }
 }
 
-/* ---- those that stand still ---------------------------------------------------------------- */
+/* ---- stopped peers ------------------------------------------------------------------------- */
 
-/** Since when has nothing come of what the peer owes? 0: it owes nothing. */
+/** Since when the peer has not answered. 0: it owes no answer. */
 static uint64_t silent_since(const struct core_peer *peer)
 {
     switch (peer->connection.state) {
@@ -123,7 +123,7 @@ static uint64_t silent_since(const struct core_peer *peer)
     }
 }
 
-/** The host of a peer answers what it was asked then. */
+/** The peer's host answers a question of that time. */
 static void host_answers(struct core *core, struct core_peer *peer, uint64_t asked_ns,
                          uint64_t now_ns)
 {
@@ -136,7 +136,7 @@ static void host_answers(struct core *core, struct core_peer *peer, uint64_t ask
     stillness->since_ns = stillness->since_ns != 0 ? stillness->since_ns : since_ns;
     if (peer->connection.asks &&
         now_ns >= end_of(core, stillness->since_ns, STILL_ASKING_TIMEOUTS)) {
-        return; /* perhaps nobody is there who is meant, or what asks him does not arrive */
+        return; /* the process may be gone, or our frames may not arrive */
     }
     forgive(peer, asked_ns - since_ns, now_ns);
     if (!stillness->still && now_ns - stillness->since_ns >= core->options.peer_timeout_ns) {
@@ -154,14 +154,14 @@ static void take_answer(struct core *core, struct core_peer *peer, unsigned lane
     if (answer == LANE_HOST_VOUCHES) {
         peer->route.paths.heard |= (uint16_t)(1u << lane_index);
     }
-    /* Who has never come this way may be behind something that lets no refusal through. */
+    /* If the peer was never heard on this lane, something may block its host's refusals. */
     if (answer != LANE_HOST_ASKED && (peer->route.paths.heard >> lane_index & 1) != 0 &&
         core_may_be_there(core, peer)) {
         host_answers(core, peer, asked_ns, now_ns);
     }
 }
 
-/** Asks the host of the peer over all lanes that can. @return is there one? */
+/** Asks the peer's host over all lanes that can. @return whether there is one. */
 static bool ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -174,7 +174,7 @@ static bool ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
             continue;
         }
         if (paths_is_for_all(lanes, i)) {
-            core_ask_over(core, peer, i); /* first, lest only the other is refused */
+            core_ask_over(core, peer, i); /* first, so that both may be refused */
         }
         any = true;
         core->counters.hosts_asked++;
@@ -193,7 +193,7 @@ void core_ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
 
     if (since_ns == 0 || patience_ns > INT64_MAX ||
         (peer->route.seal == NULL && core_is_refused_by_host(peer))) {
-        return; /* nobody waits, or for ever, or its kernel has spoken */
+        return; /* no limit, or no need to ask, or its kernel has answered */
     }
     uint64_t retry_ns = patience_ns / 4 < STILL_RETRY_NS ? patience_ns / 4 : STILL_RETRY_NS;
     uint64_t asked_ns = core_is_doubted(peer) ? peer->doubt->stillness.asked_ns : 0;
@@ -222,7 +222,7 @@ void core_hear_hosts(struct core *core, uint64_t now_ns)
     uint32_t index = 0;
 
     core->hosts_look_ns = 0;
-    core_notice_lost(core, true, now_ns); /* one that refuses has not only answered */
+    core_notice_lost(core, true, now_ns); /* first takes refusals, which are no answers */
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         enum lane_host answer = LANE_HOST_ASKED;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the network says of a peer's end is a hint: anybody can say so who knows our address. So the
- * peer is asked, over all lanes, and only silence decides.
+ * Reports of the network that a peer has ended are hints, because anybody who knows our address can
+ * forge them. So the peer is asked over all lanes, and only silence decides.
  *
- * A refusal counts that quotes what only those have seen who saw our frames: the key of the
- * connection. Any other just has us ask; then it is forgotten. So does one from where the peer has
- * never answered: another host may have that address, too. Before the peer has answered anywhere,
- * all such places have to refuse. Where frames are sealed a refusal that counts ends nothing, for
- * it has no seal: the peer is asked, and its host is not taken at its word any more that it stands
- * still.
+ * A refusal counts if it quotes the key of the connection, which only hosts that saw our frames
+ * know. For any other the peer is asked, and the refusal is then ignored. So is one from an address
+ * where the peer has never answered, because another host may have that address, too. Before the
+ * peer has answered anywhere, all such addresses must refuse. If frames are sealed, a refusal that
+ * counts ends nothing, because it has no seal: the peer is asked, and its host's answers no longer
+ * count as signs of a stopped process.
  */
 #include "core/core_internal.h"
 #include "peers/peers.h"
 
 #include <errno.h>
 
-/** Lanes whose hosts refuse are asked with each so many questions: hosts refuse seldom
- *  (net.ipv4.icmp_ratelimit), and others may need to hear it as well. */
+/** One question in this many is also sent over lanes whose hosts refuse. Hosts limit refusals
+ *  (net.ipv4.icmp_ratelimit), and other peers need them, too. */
 #define QUESTIONS_PER_REFUSAL 5
 
-/** A frame that was sent so often, and did not arrive within a fourth of the peer timeout, may be
- *  too long for its way. The peer is given up for it later. */
+/** A frame sent this often that does not arrive within a quarter of the peer timeout may be too
+ *  long for the path. The peer is given up later. */
 #define CUT_TRANSMISSIONS 4
 
-/** After a probe, lanes are asked this often whether it was refused. */
+/** After a probe, lanes are asked for refusals at this interval. */
 #define REFUSAL_CHECK_NS 500000u
 
 #define KEY_AT offsetof(struct frame_header, key)
@@ -54,7 +54,7 @@ static bool is_of_connection(const struct core_peer *peer, const struct lane_los
     return connection->state == CONNECTION_OPEN && quoted_key(loss, KEY_AT) == connection->peer_key;
 }
 
-/** Tells frames apart by what is quoted of them. */
+/** A checksum that distinguishes the quoted frames. */
 static uint32_t sum_of(const struct lane_loss *loss)
 {
     uint32_t sum = 0;
@@ -65,7 +65,8 @@ static uint32_t sum_of(const struct lane_loss *loss)
     return sum;
 }
 
-/** One that counts; not the first if it is for another frame, or came much later. */
+/** Records a refusal that counts; a later one only if it is for another frame, or came much
+ *  later. */
 static void note_refusal(struct suspicion *suspicion, uint32_t sum, uint64_t now_ns)
 {
     if (suspicion->refused_ns == 0) {
@@ -77,8 +78,8 @@ static void note_refusal(struct suspicion *suspicion, uint32_t sum, uint64_t now
     }
 }
 
-/** @param lane_index the lane, or PATH_NONE: any
- *  @param counts whoever says so has seen our frames @param sum tells such refusals apart */
+/** @param lane_index the lane, or PATH_NONE: any @param counts it is from a host that has seen our
+ *  frames @param sum distinguishes such refusals */
 static void suspect(struct core *core, struct core_peer *peer, unsigned lane_index, bool counts,
                     uint32_t sum, uint64_t now_ns)
 {
@@ -95,7 +96,7 @@ static void suspect(struct core *core, struct core_peer *peer, unsigned lane_ind
     if (suspicion->since_ns == 0) {
         suspicion->since_ns = now_ns;
         suspicion->questions = 0;
-        if (suspicion->ask_at_ns < now_ns) { /* else one has just been asked, for another hint */
+        if (suspicion->ask_at_ns < now_ns) { /* otherwise it was just asked */
             suspicion->ask_at_ns = now_ns;
         }
     }
@@ -128,7 +129,7 @@ static void ask_over_all(struct core *core, struct core_peer *peer, bool refusab
     }
 }
 
-/** Has it been asked for long enough, by somebody who was there? */
+/** Has it been asked for long enough, with a question that can be refused? */
 static bool is_old(const struct suspicion *suspicion, uint64_t now_ns)
 {
     return now_ns >= suspicion->since_ns + SUSPICION_NS &&
@@ -144,7 +145,7 @@ void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns
     bool old = is_old(suspicion, now_ns);
     if (old && suspicion->refused_ns == 0) {
         *suspicion = (struct suspicion){.ask_at_ns = suspicion->ask_at_ns};
-        return; /* no more than a hint, and its silence is looked at anyway */
+        return; /* only a hint; its silence is checked anyway */
     }
     if (now_ns >= suspicion->ask_at_ns) {
         ask_over_all(core, peer, old || suspicion->questions % QUESTIONS_PER_REFUSAL == 0);
@@ -160,7 +161,7 @@ void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns
     core_note_deadline(core, suspicion->ask_at_ns);
 }
 
-/** Is there a place where it may be, and that has not refused? A lane that is down may be back. */
+/** May it be at a place that has not refused? A lane that is down may work again. */
 static bool may_be_elsewhere(const struct core *core, const struct core_peer *peer)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -190,9 +191,9 @@ bool core_is_refused(const struct core *core, const struct core_peer *peer, uint
            (suspicion->repeated || now_ns - suspicion->since_ns >= core->options.peer_timeout_ns);
 }
 
-/** Whether somebody is there whom memory leads to is known only once both have met there: before,
- *  another lane decides that, if there is one. What cannot be sent just now is tried again first.
- *  @return true: the peer is looked for elsewhere. */
+/** Over shared memory it is unknown whether the peer exists until both ends have met there. Before,
+ *  another lane decides, if there is one. Frames that cannot be sent now are retried first. @return
+ *  true: the peer is tried over other lanes. */
 static bool is_looked_for(struct core *core, struct core_peer *peer, const struct lane_loss *loss,
                           uint64_t now_ns)
 {
@@ -200,8 +201,8 @@ static bool is_looked_for(struct core *core, struct core_peer *peer, const struc
            core_leave_memory(core, peer, now_ns);
 }
 
-/** Is the frame one that has to get there: of an open connection, or the shortest CONNECT that
- * there is? Longer ones are tried to find out what arrives. */
+/** Must the frame arrive: is it of an open connection, or the shortest CONNECT? Longer ones only
+ *  test what arrives. */
 static bool has_to_arrive(const struct core *core, const struct core_peer *peer,
                           const struct lane_loss *loss)
 {
@@ -220,8 +221,8 @@ static bool has_to_arrive(const struct core *core, const struct core_peer *peer,
            paths_data_bytes(&peer->route.paths, &core->options.lanes, CONNECTION_SHORTEST_MTU);
 }
 
-/** Frames to the peer are said to be too long. Only who has seen one can quote it, and they have
- *  arrived before: the way is another one now. */
+/** Frames to the peer are reported as too long. The report quotes a frame, so it is from the path;
+ *  and such frames have arrived before, so the path has changed. */
 static void notice_narrow_way(struct core *core, struct core_peer *peer, unsigned lane_index,
                               const struct lane_loss *loss)
 {
@@ -289,7 +290,7 @@ void core_notice_lost(struct core *core, bool costly, uint64_t now_ns)
     }
 }
 
-/** @return true: it is this peer that refuses. */
+/** @return true: this peer has refused. */
 static bool is_reset_by(struct core *core, uint32_t index, const struct frame *frame,
                         const struct arrival *from, uint64_t now_ns)
 {
@@ -301,7 +302,7 @@ static bool is_reset_by(struct core *core, uint32_t index, const struct frame *f
     }
     bool of_frame = from_le32(frame->reset->echoed_key) == peer->connection.peer_key;
     if (of_frame && core_lacks_checksum(peer, frame, core->options.lanes.lanes[from->lane_index])) {
-        core_note_damage(core, from); /* what it refuses had one */
+        core_note_damage(core, from); /* the refused frame had a checksum */
         return true;
     }
     if (of_frame && core_ask_who_it_is(core, peer, now_ns)) {
@@ -309,7 +310,7 @@ static bool is_reset_by(struct core *core, uint32_t index, const struct frame *f
     }
     if (peer->route.seal != NULL && peer->connection.state == CONNECTION_OPEN &&
         connection_is_echoed(&peer->connection, frame)) {
-        suspect(core, peer, PATH_NONE, true, 0, now_ns); /* it has no seal: the peer is asked */
+        suspect(core, peer, PATH_NONE, true, 0, now_ns); /* it has no seal, so the peer is asked */
         return true;
     }
     if (connection_receive(&peer->connection, frame, 0) != CONNECTION_BROKEN) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a peer that says nothing is there: its kernel proves it, or does not (lane/witness.h). */
+/* Checks by a peer's kernel whether a silent peer's process exists (lane/witness.h). */
 #include "core/core_internal.h"
 #include "peers/peers.h"
 #include "route/address.h"
@@ -62,7 +62,7 @@ bool core_may_be_there(struct core *core, struct core_peer *peer)
     struct stillness *stillness = &peer->doubt->stillness;
     struct lane *lane = core->options.lanes.lanes[stillness->witness_by];
 
-    enum lane_witness state = LANE_WITNESS_UNKNOWN; /* there is none, or no socket for it */
+    enum lane_witness state = LANE_WITNESS_UNKNOWN; /* no witness, or no socket for it */
     if (stillness->witness_called) {
         state = lane->operations->witness(lane, stillness->witness);
     }
