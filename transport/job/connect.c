@@ -16,15 +16,15 @@ static const char *given(const char *name)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/** Where a process is. */
+/** Where a process runs. */
 struct whereabouts {
-    uint64_t host; /**< 0: it has no memory to share */
-    uint64_t mark; /**< by which the others of its host see it */
+    uint64_t host; /**< 0: it cannot share memory */
+    uint64_t mark; /**< by which others on its host detect it */
 };
 
-/** Are all processes of the job on one host, where memory joins them? Every process asks. Those of
- *  two hosts do not see each other, so all find the same.
- *  @param mark is to be closed once all have asked; -1: nothing is */
+/** Are all processes of the job on one host, with shared memory? Every process checks this.
+ *  Processes of two hosts do not see each other's marks, so all find the same result. @param mark
+ *  must be closed after all have checked; -1: none */
 static int share_host(beowire_job *job, bool *shared, int *mark, struct reason reason)
 {
     struct whereabouts mine = {0};
@@ -46,7 +46,7 @@ static int share_host(beowire_job *job, bool *shared, int *mark, struct reason r
     return status;
 }
 
-/** Fills in what the options leave open. `nics` keeps the name that they may then point to.
+/** Sets options that the caller left open. `nics` keeps the name to which they may then point.
  *  @param mark as in share_host() */
 static int complete(beowire_job *job, struct beowire_options *options, struct nic nics[NIC_MAX],
                     int *mark, struct reason reason)
@@ -146,10 +146,11 @@ int beowire_job_connect(beowire_job *job, const struct beowire_options *options,
     int status = all != NULL ? complete(job, &chosen, nics, &mark, why)
                              : reason_set(why, -ENOMEM, "out of memory");
     if (status == 0) {
-        status = connect_all(job, &chosen, endpoint, peers, all, why); /* when all have come ... */
+        status =
+            connect_all(job, &chosen, endpoint, peers, all, why); /* when all have connected ... */
     }
     if (mark >= 0) {
-        close(mark); /* ... nobody looks for it any more */
+        close(mark); /* ... the mark is not needed */
     }
     free(all);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hex.h - bytes as text that every launcher can carry.
+ * hex.h - converts bytes to text that every launcher can carry.
  */
 #ifndef BEOWIRE_JOB_HEX_H
 #define BEOWIRE_JOB_HEX_H
@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Writes 2 * bytes lower-case digits and an end. */
+/** Writes 2 * bytes lower-case digits and a zero byte. */
 void hex_write(const void *data, size_t bytes, char *text);
 
-/** Reads what hex_write() wrote. @return false: it is not exactly so many bytes. */
+/** Parses the text of hex_write(). @return false: it is not exactly this many bytes. */
 bool hex_read(const char *text, void *data, size_t bytes);
 
 #endif /* BEOWIRE_JOB_HEX_H */

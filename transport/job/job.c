@@ -23,8 +23,8 @@ int reason_set(struct reason reason, int status, const char *format, ...)
     return status;
 }
 
-/** Has a launcher started several processes without a way for them to meet? Their work would be
- *  done several times, each alone, and nobody would notice. */
+/** Has a launcher started several processes that cannot connect? Each would silently do the whole
+ *  work alone. */
 static const char *mute_launcher(void)
 {
     static const struct {
@@ -115,7 +115,7 @@ int beowire_job_gather(beowire_job *job, const void *mine, size_t bytes, void *a
         return 0;
     }
     name_value(job, job->rank, key);
-    /* Not every launcher carries an empty value. */
+    /* Not every launcher supports an empty value. */
     (void)snprintf(value, sizeof value, "-");
     if (bytes > 0) {
         hex_write(mine, bytes, value);

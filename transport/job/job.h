@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * job.h - what asks a launcher: one table of functions for each language that launchers speak.
+ * job.h - the interface to launchers: a table of functions for each protocol.
  */
 #ifndef BEOWIRE_JOB_JOB_H
 #define BEOWIRE_JOB_JOB_H
 
 #include "beowire_job.h"
 
-/** Text for people: where to write it, and how much fits. */
+/** Where to write a text for people, and its length. */
 struct reason {
     char *text; /**< may be NULL */
     size_t bytes;
 };
 
-/** Writes a reason. @return `status`, so that it can be returned at once. */
+/** Writes a reason. @return `status`. */
 int reason_set(struct reason reason, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Longest text of a value: BEOWIRE_JOB_BYTES_MAX bytes as hexadecimal digits, and its end. */
+/** Longest text of a value: BEOWIRE_JOB_BYTES_MAX bytes as hexadecimal digits, and a zero byte. */
 #define JOB_VALUE_BYTES (2 * BEOWIRE_JOB_BYTES_MAX + 1)
 
-/** Room for the name of a value. */
+/** Longest name of a value. */
 #define JOB_KEY_BYTES 48
 
 struct job_launcher {
-    /** Publishes a text for all processes under a name that no other has, and returns when every
-     *  process has done so. */
+    /** Publishes a text for all processes under a unique name, and returns when every process has
+     *  done so. */
     int (*publish)(void *context, const char *key, const char *value, struct reason reason);
-    /** Reads what the process `rank` published. */
+    /** Reads the text that process `rank` has published. */
     int (*look_up)(void *context, uint32_t rank, const char *key, char value[JOB_VALUE_BYTES],
                    struct reason reason);
     void (*close)(void *context);
 };
 
 struct beowire_job {
-    const struct job_launcher *launcher; /**< NULL: nobody, this process is alone */
+    const struct job_launcher *launcher; /**< NULL: none, this process is alone */
     void *context;
     uint32_t rank;
     uint32_t size;
-    uint32_t round; /**< so many gathers were made */
+    uint32_t round; /**< number of gathers so far */
 };
 
 #endif /* BEOWIRE_JOB_JOB_H */

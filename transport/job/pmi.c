@@ -15,7 +15,7 @@
 /** The longest line that MPICH's launcher reads (PMIU_MAXLINE); ours are shorter. */
 #define LINE_BYTES 1024
 
-/** Longest name of the launcher's table of values, which is a part of every question. */
+/** Longest name of the launcher's table of values, which is part of every question. */
 #define TABLE_BYTES 256
 
 static_assert(TABLE_BYTES + JOB_KEY_BYTES + JOB_VALUE_BYTES + 64 < LINE_BYTES,
@@ -24,10 +24,10 @@ static_assert(TABLE_BYTES + JOB_KEY_BYTES + JOB_VALUE_BYTES + 64 < LINE_BYTES,
 struct pmi {
     int socket;
     char table[TABLE_BYTES];
-    char line[LINE_BYTES]; /**< the answer, without its end */
+    char line[LINE_BYTES]; /**< the answer, without its newline */
 };
 
-/** A number of the environment from `min` on; -1: it is missing or none. */
+/** A number of at least `min` in the environment; -1: missing or malformed. */
 static long number_of(const char *name, long min)
 {
     const char *text = getenv(name);
@@ -53,8 +53,8 @@ bool pmi_is_present(void)
 {
     long descriptor = number_of("PMI_FD", 0);
 
-    /* A program that one launcher started may have been started by another in turn, which closes
-     * what it does not know: then the number means nothing. */
+    /* A program started by one launcher may have been started by another in turn, which closes
+     * unknown descriptors: then the number is meaningless. */
     return getenv("BEOWIRE_JOB_SOCKET") != NULL || (descriptor >= 0 && is_socket((int)descriptor));
 }
 
@@ -78,7 +78,7 @@ static int say(const struct pmi *pmi, const char *line, struct reason reason)
     return 0;
 }
 
-/** Reads one line. The launcher sends nothing unasked, so nothing follows it. */
+/** Reads one line. The launcher only answers questions, so nothing follows it. */
 static int hear(struct pmi *pmi, struct reason reason)
 {
     size_t have = 0;
@@ -99,7 +99,7 @@ static int hear(struct pmi *pmi, struct reason reason)
     }
 }
 
-/** Finds "name=" in the answer. @return what follows, up to a space or the end; NULL: nothing. */
+/** Finds "name=" in the answer. @return the value, up to a space or the end; NULL: none. */
 static const char *field(const struct pmi *pmi, const char *name, size_t *bytes)
 {
     size_t length = strlen(name);
@@ -122,7 +122,7 @@ static bool field_is(const struct pmi *pmi, const char *name, const char *wanted
     return value != NULL && bytes == strlen(wanted) && memcmp(value, wanted, bytes) == 0;
 }
 
-/** Asks, and checks that the answer is the one that belongs to it, and no refusal. */
+/** Asks, and checks that the answer belongs to the question and is no refusal. */
 static int ask(struct pmi *pmi, const char *question, const char *answer, struct reason reason)
 {
     size_t unused = 0;
@@ -174,7 +174,7 @@ static int look_up(void *context, uint32_t rank, const char *key, char value[JOB
     struct pmi *pmi = context;
     char line[LINE_BYTES];
 
-    (void)rank; /* it is a part of the key */
+    (void)rank; /* it is part of the key */
     (void)snprintf(line, sizeof line, "cmd=get kvsname=%s key=%s\n", pmi->table, key);
     int status = ask(pmi, line, "get_result", reason);
     return status != 0 ? status : take(pmi, "value", value, JOB_VALUE_BYTES, reason);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The few types and numbers here are those of the PMIx standard (version 2 to 5, whose libraries
- * keep them), written down again so that no header of PMIx is needed to build this.
+ * The types and numbers of the PMIx standard used here (versions 2 to 5), copied so that the build
+ * needs no header of PMIx.
  */
 #include "pmix.h"
 
@@ -23,13 +23,13 @@ struct pmix_process {
     uint32_t rank;
 };
 
-/** A value; the union of the standard has more members, but we give and take these only. */
+/** A value. The standard's union has more members, which are not used here. */
 struct pmix_value {
     uint16_t type;
     union {
         char *string;
         uint32_t uint32;
-        uint64_t room[7]; /* no version's is longer */
+        uint64_t room[7]; /* as long as in any version */
     } data;
 };
 
@@ -116,15 +116,15 @@ static void close_pmix(void *context)
     struct pmix *pmix = context;
 
     (void)pmix->finalize(NULL, 0);
-    /* The library stays loaded: it may have threads that are just ending. */
+    /* The library stays loaded: its threads may still be ending. */
     free(pmix);
 }
 
 static const struct job_launcher launcher = {publish, look_up, close_pmix};
 
-/** Opens the library: the one that the user names, that of the launcher's own installation, or the
- *  system's. Of a program with more rights than its user (setuid, setcap) the user does not choose
- *  the code: it gets the system's, as the dynamic linker does it. */
+/** Opens the library: the one that the user names, that of the launcher's installation, or the
+ *  system's. In a program with more privileges than its user (setuid, setcap) only the system's, as
+ *  in the dynamic linker. */
 static void *load(void)
 {
     static const char *const prefixes[] = {"PMIX_INSTALL_PREFIX", "PMIX_PREFIX", "OPAL_PREFIX"};
@@ -134,14 +134,14 @@ static void *load(void)
 
     if (named != NULL) {
         if (named[0] != '/' && strchr(named, '/') != NULL) {
-            (void)dlerror(); /* what may be left of another library is not why */
+            (void)dlerror(); /* an earlier library's error is not the reason */
             return NULL;
         }
         return dlopen(named, RTLD_NOW | RTLD_LOCAL);
     }
     for (size_t i = 0; library == NULL && i < sizeof prefixes / sizeof *prefixes; i++) {
         const char *prefix = secure_getenv(prefixes[i]);
-        /* A relative one would lead into the working directory, whoever owns that. */
+        /* A relative one would be in the working directory, which anybody may own. */
         if (prefix != NULL && prefix[0] == '/' &&
             (size_t)snprintf(path, sizeof path, "%s/lib/libpmix.so.2", prefix) < sizeof path) {
             library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -150,8 +150,8 @@ static void *load(void)
     return library != NULL ? library : dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
 }
 
-/** Finds a function. ISO C has no cast from a pointer to data; POSIX has made sure that a number
- *  holds either. */
+/** Finds a function. ISO C has no cast from a pointer to data; POSIX guarantees that an integer
+ *  holds both. */
 static uintptr_t find(const struct pmix *pmix, const char *name, const char **missing)
 {
     uintptr_t found = (uintptr_t)dlsym(pmix->library, name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pmix.h - PMIx: what Open MPI's mpiexec, prterun and Slurm's srun --mpi=pmix speak.
+ * pmix.h - PMIx, the protocol of Open MPI's mpiexec, prterun and Slurm's srun --mpi=pmix.
  *
- * PMIx is a library whose wire protocol is its own affair, so the library of the host is loaded
- * when a job needs it, and not before: libbeowire itself needs only libc.
+ * PMIx does not specify its wire protocol, so the host's library is loaded when a job needs it:
+ * libbeowire itself needs only libc.
  */
 #ifndef BEOWIRE_JOB_PMIX_H
 #define BEOWIRE_JOB_PMIX_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "copy.h"
 
-/** A copy of so many bytes is a handful of instructions, never a string operation. */
+/** Copies a line by a few instructions, never by a string operation. */
 static inline void copy_line(uint8_t *to, const uint8_t *from)
 {
     memcpy(to, from, COPY_LINE_BYTES);
-    /* Compilers would make one memcpy() of the loop. */
+    /* Otherwise compilers replace the loop by memcpy(). */
     __asm__ volatile("" : "+r"(to), "+r"(from)::"memory");
 }
 

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/** Of the memory that is made to see whether any can be. */
+/** Size of the memory by which host_mark() tests whether memory can be shared. */
 #define HOST_MARK_BYTES 4096
 
-/** FNV-1a, 64 bits. Nobody gains by a collision: it only costs a connection that is refused. */
+/** FNV-1a, 64 bits. A collision gains nothing: it only causes a refused connection. */
 static uint64_t hash(uint64_t so_far, const void *data, size_t bytes)
 {
     const uint8_t *at = data;
@@ -73,5 +73,5 @@ bool host_sees(uint64_t mark)
     if (seen >= 0) {
         close(seen);
     }
-    return seen >= 0 || seen == -EAGAIN; /* too many look at once */
+    return seen >= 0 || seen == -EAGAIN; /* it is busy, so it exists */
 }

@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/** Lines of the files in /proc/net that this reads are shorter. */
+/** Lines of the files in /proc/net are shorter. */
 #define LINE_BYTES 512
 
-/** One address of an interface, and all that its entry points to. */
+/** One address of an interface, with all that its entry refers to. */
 struct item {
     struct ifaddrs entry; /* first: the list is of these */
     char name[IF_NAMESIZE];
@@ -54,7 +54,8 @@ static struct ifreq request_for(const char *name)
     return request;
 }
 
-/** The interface itself, as of AF_PACKET, and its IPv4 address. @return 0 or a negative errno. */
+/** Adds the interface itself, as for AF_PACKET, and its IPv4 address. @return 0 or a negative
+ *  errno. */
 static int add_interface(struct interfaces *interfaces, int control, const char *name)
 {
     struct ifreq flags = request_for(name);
@@ -66,7 +67,7 @@ static int add_interface(struct interfaces *interfaces, int control, const char 
     if (ioctl(control, SIOCGIFFLAGS, &flags) != 0 ||
         ioctl(control, SIOCGIFHWADDR, &hardware) != 0 ||
         ioctl(control, SIOCGIFINDEX, &index) != 0) {
-        return errno == ENODEV ? 0 : -errno; /* it has just gone */
+        return errno == ENODEV ? 0 : -errno; /* it has just disappeared */
     }
     unsigned set = (unsigned short)flags.ifr_flags;
     struct item *link = add(interfaces, name, set);
@@ -104,7 +105,7 @@ static int add_all(struct interfaces *interfaces, int control)
         return -errno;
     }
     while (status == 0 && fgets(line, sizeof line, file) != NULL) {
-        char *end = strchr(line, ':'); /* the first two lines, which have none, are a heading */
+        char *end = strchr(line, ':'); /* the two lines of the heading have none */
         if (end != NULL) {
             *end = '\0';
             status = add_interface(interfaces, control, line + strspn(line, " "));
@@ -114,7 +115,7 @@ static int add_all(struct interfaces *interfaces, int control)
     return status;
 }
 
-/** An address in 32 hexadecimal digits. @return false: it is none. */
+/** Parses an address of 32 hexadecimal digits. @return false: it is malformed. */
 static bool read_ip(const char *digits, struct in6_addr *ip)
 {
     if (strspn(digits, "0123456789abcdefABCDEF") != 2 * sizeof ip->s6_addr) {
@@ -127,7 +128,7 @@ static bool read_ip(const char *digits, struct in6_addr *ip)
     return true;
 }
 
-/** A line of /proc/net/if_inet6: address, index, length of the prefix, scope, flags, name.
+/** Adds a line of /proc/net/if_inet6: address, index, length of the prefix, scope, flags, name.
  *  @return 0, or -ENOMEM. */
 static int add_ipv6_of(struct interfaces *interfaces, char *line)
 {
@@ -153,7 +154,7 @@ static int add_ipv6_of(struct interfaces *interfaces, char *line)
     return 0;
 }
 
-/** IPv6 addresses; a host need not have IPv6. @return 0, or -ENOMEM. */
+/** Adds IPv6 addresses; a host need not have IPv6. @return 0, or -ENOMEM. */
 static int add_ipv6(struct interfaces *interfaces)
 {
     FILE *file = fopen("/proc/net/if_inet6", "re");
@@ -176,7 +177,8 @@ int interfaces_open(struct interfaces *interfaces)
         return 0;
     }
     *interfaces = (struct interfaces){0};
-    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* others know no IPv4 address */
+    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC,
+                         0); /* other sockets do not know IPv4 addresses */
     control = control < 0 ? socket_control() : control;
     int status = control < 0 ? control : add_all(interfaces, control);
     if (control >= 0) {

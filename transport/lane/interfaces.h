@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * interfaces.h - the network interfaces of this network namespace and their addresses, as
- * getifaddrs(3) lists them.
+ * interfaces.h - lists the network interfaces of this network namespace and their addresses, like
+ * getifaddrs(3).
  *
- * getifaddrs() asks by netlink, which some services may not have (systemd's
- * RestrictAddressFamilies=). Then the same is put together from /proc/net and netdevice(7): of IPv4
- * the first address of each interface.
+ * getifaddrs() needs netlink, which some services are denied (systemd's RestrictAddressFamilies=).
+ * Then the list is built from /proc/net and netdevice(7), with only the first IPv4 address of each
+ * interface.
  */
 #ifndef BEOWIRE_LANE_INTERFACES_H
 #define BEOWIRE_LANE_INTERFACES_H
@@ -14,12 +14,12 @@
 #include <stdbool.h>
 
 struct interfaces {
-    struct ifaddrs *all; /**< NULL: there are none */
+    struct ifaddrs *all; /**< NULL: none */
     bool by_netlink;
 };
 
-/** Lists them; interfaces_close() gives back what that takes.
- *  @return 0; a negative errno, and nothing is to be given back. */
+/** Lists them; call interfaces_close() afterwards. @return 0; a negative errno, and then nothing
+ *  need be closed. */
 int interfaces_open(struct interfaces *interfaces);
 void interfaces_close(struct interfaces *interfaces);
 

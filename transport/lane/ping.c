@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/** Packets that are looked at in search of an answer: a raw socket also gets those of others. */
+/** The most packets read while looking for an answer: a raw socket also gets those of others. */
 #define LOOKS_MAX 64
 
-/** An echo, and its answer. Both versions of ICMP have it so. */
+/** An echo, and its answer, in both versions of ICMP. */
 struct echo {
     uint8_t type;
     uint8_t code;
@@ -42,7 +42,7 @@ static uint16_t checksum_of(const struct echo *echo)
     return (uint16_t) ~(sum + (sum >> 16));
 }
 
-/** Has a raw socket take nothing but answers. */
+/** Makes a raw socket receive only answers. */
 static void filter_answers(int socket, sa_family_t family)
 {
     if (family == AF_INET) {
@@ -79,7 +79,7 @@ void ping_begin(struct ping *ping, const struct sockaddr *own, socklen_t own_byt
     }
 }
 
-/** Twenty bytes that say which question: SipHash-2-4 of them shows that we have asked it. */
+/** Twenty bytes that identify a question. Their SipHash-2-4 proves that we have asked it. */
 struct question_of {
     uint8_t ip[16];
     uint32_t mark;
@@ -116,7 +116,7 @@ bool ping_echo(struct ping *ping, const struct sockaddr *to, socklen_t to_bytes,
 {
     struct echo echo = {
         .type = to->sa_family == AF_INET ? ICMP_ECHO : ICMP6_ECHO_REQUEST,
-        .identifier = (uint16_t)getpid(), /* a ping socket has its own */
+        .identifier = (uint16_t)getpid(), /* a ping socket uses its own */
         .number = htons(ping->number++),
         .question = ping_ask(ping, to, mark),
     };
@@ -124,14 +124,14 @@ bool ping_echo(struct ping *ping, const struct sockaddr *to, socklen_t to_bytes,
     if (ping->socket < 0 || !ping->can_ask) {
         return false;
     }
-    echo.checksum = checksum_of(&echo); /* the kernel knows that of IPv6 itself */
+    echo.checksum = checksum_of(&echo); /* the kernel computes that of IPv6 */
     for (unsigned attempts = 0; attempts < 2; attempts++) {
         if (sendto(ping->socket, &echo, sizeof echo, MSG_DONTWAIT, to, to_bytes) >= 0) {
             return true;
         }
-        (void)socket_take_error(ping->socket); /* that of an earlier one */
+        (void)socket_take_error(ping->socket); /* of an earlier one */
     }
-    return errno != EPERM && errno != EACCES; /* that it cannot be reached just now is an answer */
+    return errno != EPERM && errno != EACCES; /* unreachable is an answer, too */
 }
 
 void ping_discard(struct ping *ping, int socket, struct sockaddr *to, socklen_t to_bytes,

@@ -15,8 +15,8 @@
 #define SO_BUSY_POLL_BUDGET 70
 #endif
 
-/** As long as the kernel does not know the queue, it is asked at the first look and once in so many
- *  after it: the first frame may be long in coming. */
+/** While the kernel does not know the queue, it is asked at the first poll and then once in this
+ *  many, because the first frame may arrive late. */
 #define LOOKS_PER_QUESTION 64
 
 void queue_poll_allow(int socket, uint32_t time_us)

@@ -30,7 +30,7 @@ int shm_segment_make(const char *name, size_t bytes, void **memory, int *file)
     int made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int status = 0;
 
-    if (made < 0 && errno == EACCES) { /* vm.memfd_noexec is 2: others than these are refused */
+    if (made < 0 && errno == EACCES) { /* vm.memfd_noexec is 2: only sealed ones are permitted */
         made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
     }
     if (made < 0) {
@@ -55,8 +55,8 @@ int shm_segment_map(int file, size_t bytes, void **memory)
     struct statfs where;
     int seals = fcntl(file, F_GET_SEALS);
 
-    /* Huge pages may be missing when they are touched, which would kill us: only memory of the
-     * ordinary kind is taken. */
+    /* If a huge page is missing when it is touched, the process is killed. So only ordinary memory
+     * is accepted. */
     if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW) ||
         (seals & F_SEAL_WRITE) != 0 || fstat(file, &about) != 0 || (size_t)about.st_size != bytes ||
         fstatfs(file, &where) != 0 || where.f_type != TMPFS_MAGIC) {

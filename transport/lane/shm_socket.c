@@ -15,7 +15,7 @@
 #define BACKLOG 4096
 #define DRAINED_AT_ONCE 64
 
-/** Room for one descriptor and no more. */
+/** Room for exactly one descriptor. */
 union one_file {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -37,7 +37,7 @@ static int new_socket(void)
     return made < 0 ? -errno : made;
 }
 
-/** Is the other end of the same user? @return 0, -EPERM. */
+/** Does the other end belong to the same user? @return 0, -EPERM. */
 static int check_user(int connection, pid_t *process)
 {
     struct ucred other;
@@ -134,7 +134,7 @@ int shm_socket_receive(int socket, enum shm_message_kind kind, struct shm_messag
         .msg_iov = &part,
         .msg_iovlen = 1,
         .msg_control = control.bytes,
-        .msg_controllen = CMSG_LEN(sizeof *file), /* CMSG_SPACE would let in two */
+        .msg_controllen = CMSG_LEN(sizeof *file), /* CMSG_SPACE would have room for two */
     };
     ssize_t bytes = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
@@ -149,7 +149,7 @@ int shm_socket_receive(int socket, enum shm_message_kind kind, struct shm_messag
         return -EMFILE;
     }
     if (rights == NULL && bytes == 0) {
-        return -ECONNRESET; /* with a file it is no end, but an empty record */
+        return -ECONNRESET; /* with a file it is an empty record */
     }
     if (rights == NULL || rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS ||
         rights->cmsg_len != CMSG_LEN(sizeof *file)) {
@@ -192,7 +192,8 @@ int shm_socket_drain(int socket)
 
 int shm_socket_check(int socket)
 {
-    struct pollfd closed = {.fd = socket, .events = POLLRDHUP}; /* whatever it has said before */
+    struct pollfd closed = {.fd = socket,
+                            .events = POLLRDHUP}; /* even if records are left to read */
 
     return poll(&closed, 1, 0) > 0 ? -ECONNRESET : 0;
 }

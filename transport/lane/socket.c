@@ -61,12 +61,12 @@ int socket_find_interface(const char *name, unsigned *index)
     int control = socket_control();
 
     if (control < 0) {
-        return control; /* if_nametoindex() would say that there is no such interface */
+        return control; /* if_nametoindex() would report that there is no such interface */
     }
     int status = socket_read_interface(control, name, &interface);
     (void)close(control);
     *index = (unsigned)interface.index;
-    /* What else is wrong with it is found out later. */
+    /* Other errors are reported later. */
     return interface.index > 0 ? 0 : status;
 }
 
@@ -102,7 +102,7 @@ uint64_t socket_set_buffer(int socket, int option, int bytes)
     socklen_t length = sizeof granted;
 
     if (socket_set(socket, SOL_SOCKET, forced, bytes) != 0) {
-        (void)socket_set(socket, SOL_SOCKET, option, bytes); /* cut to the system's limit */
+        (void)socket_set(socket, SOL_SOCKET, option, bytes); /* limited by the system */
     }
     (void)getsockopt(socket, SOL_SOCKET, option, &granted, &length);
     return (uint64_t)granted;
@@ -115,7 +115,8 @@ int socket_filter(int socket, struct sock_filter *code, size_t count)
     if (setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
         return -errno;
     }
-    (void)socket_set(socket, SOL_SOCKET, SO_LOCK_FILTER, 1); /* what it lets in is checked again */
+    (void)socket_set(socket, SOL_SOCKET, SO_LOCK_FILTER,
+                     1); /* not essential: frames are checked again */
     return 0;
 }
 
@@ -128,7 +129,7 @@ int socket_send_all(int socket, struct mmsghdr *messages, unsigned count)
 {
     if (count > 1) {
         int sent = sendmmsg(socket, messages, count, MSG_DONTWAIT);
-        /* What is refused may be the messages, and not the call: then each is refused below. */
+        /* The cause may be a message, not the call: then each is refused below. */
         if (sent > 0 || (sent < 0 && !is_refused(errno))) {
             return sent > 0 ? sent : -errno;
         }

@@ -14,14 +14,14 @@ bool train_can_expect(const struct lane_expectation *expectation)
            expectation->bytes > 0;
 }
 
-/** Payload that the next expected frame has. */
+/** Payload of the next expected frame. */
 static uint32_t payload_of_next(const struct lane_expectation *expectation)
 {
     return expectation->bytes < expectation->payload_bytes ? (uint32_t)expectation->bytes
                                                            : expectation->payload_bytes;
 }
 
-/** Moves on to `by` bytes later; at the end nothing is expected any more. */
+/** Moves the expectation on by `by` bytes; at the end nothing is expected. */
 static void move_on(struct lane_expectation *expectation, uint64_t by)
 {
     if (by >= expectation->bytes) {
@@ -67,7 +67,7 @@ static bool is_of_message(const uint8_t *data, const struct lane_expectation *ex
     return head->type == FRAME_DATA && from_le32(head->message) == expectation->message;
 }
 
-/** Where in the message the frame with this head belongs. */
+/** The offset in the message of the frame with this head. */
 static uint64_t offset_of(const uint8_t *data, const struct lane_expectation *expectation)
 {
     const struct frame_data *head = (const struct frame_data *)(const void *)data;
@@ -75,8 +75,8 @@ static uint64_t offset_of(const uint8_t *data, const struct lane_expectation *ex
     return (uint64_t)frame_data_segment(head) * expectation->payload_bytes;
 }
 
-/** Takes the frames from the front of the train that are just what was expected.
- *  @return the bytes of the train that they were. */
+/** Takes the frames at the front of the train that are exactly as expected. @return their bytes in
+ *  the train. */
 static uint32_t take_placed(const struct train *train, uint32_t bytes, uint32_t frame_bytes,
                             const struct lane_address *from, struct lane_expectation *expectation,
                             struct lane_incoming *frames, unsigned *placed)
@@ -88,7 +88,8 @@ static uint32_t take_placed(const struct train *train, uint32_t bytes, uint32_t 
         uint32_t payload_bytes = payload_of_next(expectation);
         uint32_t length = bytes - at < frame_bytes ? bytes - at : frame_bytes;
 
-        /* Of the length expected, as all before it: so its head is where we look for it. */
+        /* It has the expected length, as have all before it, so its head is at the expected
+         * place. */
         if (length != expectation->head_bytes + payload_bytes ||
             !is_of_message(head, expectation) ||
             offset_of(head, expectation) != expectation->offset) {
@@ -103,8 +104,7 @@ static uint32_t take_placed(const struct train *train, uint32_t bytes, uint32_t 
     return at;
 }
 
-/** Copies bytes [begin, end) of the train, which were laid out, to memory where they follow one
- *  another. */
+/** Copies bytes [begin, end) of the train from their places to contiguous memory. */
 static void copy_out(const struct train *train, uint32_t begin, uint32_t end, uint8_t *copy)
 {
     const struct lane_expectation *expected = &train->expected;
@@ -138,8 +138,8 @@ static void copy_out(const struct train *train, uint32_t begin, uint32_t end, ui
     }
 }
 
-/** Frames that were not placed, but are of the expected message: their places are no longer ours
- *  to write to. */
+/** Skips frames of the expected message that were not placed: their places must not be written any
+ *  more. */
 static void move_past(struct train_run run, const struct lane_address *from,
                       struct lane_expectation *expectation)
 {
@@ -175,7 +175,7 @@ void train_sort(const struct train *train, uint32_t bytes, uint32_t frame_bytes,
         at = take_placed(train, bytes, frame_bytes, from, expectation, frames, &contents->placed);
     }
     if (at < bytes && at < train->laid_out_bytes) {
-        /* Whole frames: the last of them may end in the rest. */
+        /* Whole frames; the last one may end in `rest`. */
         uint32_t laid_out = (train->laid_out_bytes - at + frame_bytes - 1) / frame_bytes;
         copied = bytes - at < laid_out * frame_bytes ? bytes - at : laid_out * frame_bytes;
         copy_out(train, at, at + copied, train->copies);

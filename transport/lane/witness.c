@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/** Of linux/tcp.h, which does not go together with netinet/tcp.h; that has no prefix everywhere. */
+/** From linux/tcp.h, which conflicts with netinet/tcp.h; the latter has no prefix everywhere. */
 #define KEY_OPTION 32 /* TCP_MD5SIG_EXT */
 #define KEY_HAS_PREFIX 1
 struct key {
@@ -25,13 +25,13 @@ struct key {
 };
 static_assert(sizeof(struct key) == 216, "struct tcp_md5sig");
 
-/** What is kept of a question: sockets, and whether TCP comes through. */
+/** The state of a question: sockets, and whether TCP gets through. */
 enum { WITH_KEY, NEXT_PORT, PRIVILEGED_PORT, KNOWN };
 static_assert(KNOWN + 1 == LANE_WITNESS_CALLS, "lane.h");
 enum known { NOTHING, COMES_THROUGH, IS_KEPT_BACK, WAS_PROVEN };
 
-/** TCP's discard: only root can listen there, and leave a question unanswered. Both other ports are
- *  the same each time, so that a firewall sees no scan. */
+/** TCP's discard port: only root can listen there without answering. Both other ports are the same
+ *  each time, so that a firewall sees no port scan. */
 #define DISCARD_PORT 9
 
 union place {
@@ -40,15 +40,15 @@ union place {
     struct sockaddr_in6 v6;
 };
 
-/** A connection on which nothing is sent is asked after a second, three times: its host may have
- *  been restarted since. */
+/** An idle connection is checked after a second, three times, because its host may have been
+ *  restarted. */
 #define KEEPALIVE_S 1
 #define KEEPALIVE_TIMES 3
 
-/** Many that wait for the same process; the kernel has a limit of its own. */
+/** The most peers that wait for one process; the kernel has its own limit. */
 #define CALLS_MAX 4096
 
-/** @param with whom the key is for; NULL: for all of that family */
+/** @param with the other end for which the key is; NULL: all of that family */
 static int set_key(int socket, sa_family_t family, const struct sockaddr *with, socklen_t bytes,
                    const uint8_t key[LANE_WITNESS_KEY_BYTES])
 {
@@ -80,7 +80,7 @@ int witness_reserve(const struct sockaddr *own, socklen_t bytes)
     if (made < 0) {
         return -errno;
     }
-    /* The same user's alone may share the port. */
+    /* Only sockets of the same user may share the port. */
     int status = socket_set(made, SOL_SOCKET, SO_REUSEPORT, 1);
     if (status != 0) {
         return closed(made, status);
@@ -100,7 +100,7 @@ unsigned witness_room(int socket)
     struct tcp_info info = {0};
     socklen_t length = sizeof info;
 
-    /* Of a socket that listens this is the length of its queue (tcp(7) does not say so). */
+    /* For a listening socket this is the length of its queue (tcp(7) does not say so). */
     int status = getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length);
     return status == 0 ? info.tcpi_sacked : CALLS_MAX;
 }
@@ -114,7 +114,7 @@ void witness_clear(int socket)
     }
 }
 
-/** @param key NULL: none. @return a socket that asks for a connection; a negative errno. */
+/** @param key NULL: none. @return a socket that connects; a negative errno. */
 static int ask(const struct sockaddr *own, const struct sockaddr *to, socklen_t bytes,
                const uint8_t *key)
 {
@@ -137,7 +137,7 @@ static int ask(const struct sockaddr *own, const struct sockaddr *to, socklen_t 
     if (bind(made, own, bytes) != 0) {
         return closed(made, -errno);
     }
-    /* What comes of it, witness_state() finds out; but not if nothing has been asked. */
+    /* witness_state() reports the result, unless nothing was asked. */
     if (connect(made, to, bytes) != 0 && errno != EINPROGRESS && errno != ECONNREFUSED) {
         return closed(made, -errno);
     }
@@ -171,8 +171,8 @@ int witness_call(const struct sockaddr *own, const struct sockaddr *to, socklen_
     return 0;
 }
 
-/** Has the host itself answered at a socket without a key? By ICMP something between us refuses; a
- *  host does so by TCP. After two minutes without an answer (tcp_syn_retries) it has not. */
+/** Has the host itself answered at a socket without a key? A host refuses by TCP, a firewall by
+ *  ICMP. No answer for two minutes (tcp_syn_retries) means no. */
 static bool is_answered(int *socket)
 {
     struct pollfd asked = {.fd = *socket, .events = POLLOUT};
@@ -184,13 +184,13 @@ static bool is_answered(int *socket)
     }
     bool by_icmp = recvmsg(*socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0;
     bool timed_out = socket_take_error(*socket) == ETIMEDOUT;
-    close(*socket); /* it has said what it can */
+    close(*socket); /* it has told what it can */
     *socket = -1;
     return !by_icmp && !timed_out;
 }
 
-/** Was the question with a key refused by something between us, or lost there? What a host refuses
- *  by TCP is not signed, and so not heard. */
+/** Was the question with a key refused or lost on the path? A host's refusals by TCP are not
+ *  signed, and so ignored. */
 static bool is_kept_back(int socket, int known)
 {
     int error = socket_take_error(socket);

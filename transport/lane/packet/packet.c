@@ -24,12 +24,11 @@
 #define ENVELOPE_BYTES PACKET_ENVELOPE_BYTES
 #define ENVELOPE_TYPE_AT PACKET_TYPE_AT
 
-/** Below 1,536 what stands in place of an EtherType is a length, so no frame has this (if_ether.h).
- */
+/** An EtherType below 1,536 is a length, so no frame has this one (if_ether.h). */
 #define PROTOCOL_OF_NOTHING 0x001A
 
-/** The ring has room for LANE_RING_FRAMES full frames, but takes no more memory than this, which
- *  matters only for MTUs beyond 9000. */
+/** The ring has room for LANE_RING_FRAMES full frames, up to this size, which matters only for MTUs
+ *  above 9000. */
 #define RING_BYTES_MAX (32u << 20)
 
 /** The ring is made of blocks of this size; a slot never crosses one. */
@@ -40,7 +39,7 @@
 /** The kernel puts its own header and the sender's address before a frame. */
 #define SLOT_OVERHEAD_BYTES 128
 
-/** Kernel memory for frames on their way out. */
+/** Kernel memory for frames to send. */
 #define SEND_BUFFER_BYTES (8 << 20)
 
 static struct tpacket2_hdr *slot_at(const struct packet_lane *packet, uint32_t slot)
@@ -73,7 +72,7 @@ unsigned packet_take(struct packet_lane *packet, struct lane_incoming *frames, u
         }
         const uint8_t *envelope = (const uint8_t *)slot + slot->tp_mac;
         if (slot->tp_snaplen != slot->tp_len || slot->tp_len < ENVELOPE_BYTES) {
-            /* Longer than a slot: not one of ours. Empty, so that the layers above skip it. */
+            /* Longer than a slot, so not for us. Empty, so that the layers above ignore it. */
             lane->foreign_frames++;
             frames[taken] = (struct lane_incoming){.data = envelope, .bytes = 0};
         } else {
@@ -124,7 +123,7 @@ static void write_envelope(const struct packet_lane *packet, const struct lane_a
     uint8_t *envelope = head - ENVELOPE_BYTES;
 
     if (packet->loops) {
-        memset(envelope, 0, ETH_ALEN); /* loopback's real address, which says "none" elsewhere */
+        memset(envelope, 0, ETH_ALEN); /* loopback's real address, which means "none" elsewhere */
     } else {
         memcpy(envelope, to->bytes, ETH_ALEN);
     }
@@ -175,7 +174,7 @@ static unsigned send_many(struct packet_lane *packet, const struct lane_outgoing
     return (unsigned)sent;
 }
 
-/** The interface's MTU may have been lowered, or raised again. */
+/** Checks whether the interface's MTU was changed. */
 static void look_at_mtu(struct packet_lane *packet)
 {
     struct lane *lane = &packet->lane;
@@ -213,7 +212,7 @@ int packet_status(struct lane *lane)
     if (lane->narrowed_bytes != 0) {
         look_at_mtu(packet);
     }
-    (void)socket_take_error(packet->socket); /* that it was down: the next send() would say so */
+    (void)socket_take_error(packet->socket); /* an earlier one, for the next send() */
     return socket_interface_works(packet->socket, packet->index) ? 0 : -ENETDOWN;
 }
 
@@ -237,7 +236,7 @@ int packet_reach(struct lane *lane, const struct address_layout *address, struct
     uint16_t ethertype = from_le16(address->ethertype);
     bool ourselves = memcmp(mac, packet->mac, ETH_ALEN) == 0;
 
-    /* A network card does not hand its own frames back; loopback does nothing else. */
+    /* A network card does not return its own frames; loopback only returns them. */
     if (lane->rail >= address->rails || ourselves != packet->loops ||
         (!ourselves && memcmp(mac, none, ETH_ALEN) == 0) ||
         packet->ethertype[0] != ethertype >> 8 || packet->ethertype[1] != (ethertype & 0xFF)) {
@@ -322,18 +321,18 @@ static int read_interface(struct packet_lane *packet, const char *name)
     }
     packet->index = interface.index;
     packet->loops = interface.loops;
-    packet->lane.needs_checksum = !interface.loops; /* nothing leaves the host's memory there */
+    packet->lane.needs_checksum = !interface.loops; /* frames stay in the host's memory */
     memcpy(packet->mac, interface.mac, sizeof packet->mac);
     if (packet->loops) {
-        packet->mac[0] = 2; /* locally administered; 0 would mean that there is none */
+        packet->mac[0] = 2; /* locally administered; 0 would mean none */
     }
-    /* A frame's length has 16 bits, and loopback's MTU more. */
+    /* A frame's length has 16 bits; loopback's MTU exceeds that. */
     packet->lane.frame_bytes = interface.mtu < UINT16_MAX ? (uint32_t)interface.mtu : UINT16_MAX;
     packet->lane.mtu = packet->lane.frame_bytes;
     return 0;
 }
 
-/** Lets in only what was sent to this endpoint: our EtherType, for this host, our number. */
+/** Accepts only frames for this endpoint: our EtherType, this host, our number. */
 static int attach_filter(const struct packet_lane *packet, uint16_t ethertype, uint16_t endpoint)
 {
     /* On the wire the number is little-endian; BPF loads big-endian. */
@@ -357,7 +356,7 @@ static int map_ring(struct packet_lane *packet)
 {
     uint32_t slot = packet->lane.frame_bytes + ENVELOPE_BYTES + SLOT_OVERHEAD_BYTES;
 
-    /* Whole cache lines: a short frame then lies in as few as it can. */
+    /* Whole cache lines, so that a short frame uses as few as possible. */
     slot = (slot + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
     packet->slot_bytes = slot;
     packet->slots_per_block = BLOCK_BYTES / slot;
@@ -393,7 +392,7 @@ static int map_ring(struct packet_lane *packet)
 
 static void tune_socket(struct packet_lane *packet)
 {
-    /* No queueing discipline between us and the driver: TCP's queues are not ours to stand in. */
+    /* Bypass the queueing discipline, so that frames do not wait behind those of TCP. */
     if (socket_set(packet->socket, SOL_PACKET, PACKET_QDISC_BYPASS, 1) != 0) {
         lane_lacks(&packet->lane, "QDISC_BYPASS",
                    "short messages wait in the interface's queue behind other traffic");
@@ -412,8 +411,8 @@ static int bind_to(int socket, int index, uint16_t protocol)
     return bind(socket, (const struct sockaddr *)&name, sizeof name) != 0 ? -errno : 0;
 }
 
-/** Holds the endpoint's number by a socket that takes no frames: in a group, each frame would make
- * a detour. */
+/** Reserves the endpoint's number by a second socket that receives no frames, because membership in
+ *  a group would slow down each frame. */
 static int hold_number(struct packet_lane *packet, uint16_t *number)
 {
     packet->holder = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -471,7 +470,7 @@ int packet_set_up(struct packet_lane *packet, const struct packet_lane_options *
     packet->ethertype[1] = (uint8_t)(options->ethertype & 0xFF);
 
     int status = open_or_nothing(packet, options);
-    /* -EAGAIN: of the number, once a boot. */
+    /* -EAGAIN: the number is in use, once a boot. */
     return status == -EAGAIN ? open_or_nothing(packet, options) : status;
 }
 

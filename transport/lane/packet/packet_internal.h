@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * packet_internal.h - what the lane over AF_XDP has of the one over AF_PACKET, in whose place it
- * is: all but how most frames arrive. For lane/packet/packet.c and lane/xdp/xdp.c only.
+ * packet_internal.h - the parts of the lane over AF_PACKET that the lane over AF_XDP, which takes
+ * its place, uses, too: all but how most frames are received. For lane/packet/packet.c and
+ * lane/xdp/xdp.c only.
  */
 #ifndef BEOWIRE_LANE_PACKET_INTERNAL_H
 #define BEOWIRE_LANE_PACKET_INTERNAL_H
@@ -15,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Bytes of a frame before ours, and where among them its EtherType is. */
+/** Bytes of a frame before ours, and the place of the EtherType in them. */
 #define PACKET_ENVELOPE_BYTES ETH_HLEN
 #define PACKET_TYPE_AT 12u
 
@@ -25,7 +26,7 @@ struct packet_lane {
     struct lane lane; /* first: the layers above know only this */
     int socket;
     int holder; /* of the endpoint's number, or -1 */
-    bool loops; /* the interface is loopback: what is sent to ourselves arrives */
+    bool loops; /* the interface is loopback, which returns frames to ourselves */
     uint8_t mac[ETH_ALEN];
     uint8_t ethertype[2]; /* as on the wire */
     uint8_t *ring;
@@ -33,11 +34,11 @@ struct packet_lane {
     uint32_t slot_bytes;
     uint32_t slots_per_block;
     uint32_t slots;
-    uint32_t next_slot;        /* the kernel fills this one next, ... */
-    struct tpacket2_hdr *next; /* ... which is here: a poll is too short for a division */
-    uint32_t held;             /* handed out and not yet released, ending at next_slot */
+    uint32_t next_slot;        /* the kernel fills this one next */
+    struct tpacket2_hdr *next; /* its address, which saves a division in each poll */
+    uint32_t held;             /* returned by receive() and not released, ending at next_slot */
     int index;                 /* of the interface */
-    struct queue_poll poll;    /* by a socket of another lane */
+    struct queue_poll poll;    /* through a socket of another lane */
 };
 
 static inline struct packet_lane *packet_of(struct lane *lane)
@@ -45,14 +46,14 @@ static inline struct packet_lane *packet_of(struct lane *lane)
     return (struct packet_lane *)(void *)lane;
 }
 
-/** Opens what `packet` is made of, which is all 0. @return as packet_lane_open(); after an error
+/** Opens the resources of `packet`, which is all 0. @return as packet_lane_open(); after an error
  *  nothing is open. */
 int packet_set_up(struct packet_lane *packet, const struct packet_lane_options *options);
 
-/** Closes it, as often as is asked for; the memory of `packet` is the caller's. */
+/** Closes it; may be repeated. The caller frees `packet`. */
 void packet_take_down(struct packet_lane *packet);
 
-/** What the ring has, as in struct lane_operations; has no queue polled. */
+/** Receives from the ring, as in struct lane_operations; polls the card's queue. */
 unsigned packet_take(struct packet_lane *packet, struct lane_incoming *frames, unsigned count);
 
 /** As in struct lane_operations. */
@@ -65,7 +66,7 @@ int packet_reach(struct lane *lane, const struct address_layout *address, struct
 void packet_busy_poll(struct lane *lane, uint32_t time_us, int by);
 unsigned packet_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX]);
 
-/** As `explain` in lane_type.h, of what all lanes with packet(7) sockets need. */
+/** `explain` in lane_type.h, for errors of packet(7) sockets. */
 bool packet_explain(int status, const struct lane_opening *opening, char *text, size_t bytes);
 
 #endif /* BEOWIRE_LANE_PACKET_INTERNAL_H */

@@ -36,13 +36,13 @@ int packet_number_by_kernel(int socket)
     return group & UINT16_MAX;
 }
 
-/** Does the kernel know no such groups, or refuse them, whatever their number? */
+/** Does the kernel lack such groups, or refuse them for any number? */
 static bool is_unknown(int status)
 {
     return status == -ENOPROTOOPT || status == -ENOSYS || status == -EPERM || status == -EACCES;
 }
 
-/** @return what says of a lane that the host does not have it (lane_type.h). */
+/** @return the error which says that the host does not have the lane (lane_type.h). */
 static int missing(int status)
 {
     return status == -ENOPROTOOPT ? -ENOSYS : status;

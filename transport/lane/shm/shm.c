@@ -17,11 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/** The clock is read at every so many polls at most, so that it costs nothing; at each if they come
- *  slowly. */
+/** The clock is read at most at each of this many polls, which makes its cost negligible; at each
+ *  poll if polls are slow. */
 #define POLLS_BETWEEN_LOOKS 64
 
-/** Connections that have not said who they are, beyond the peers themselves. */
+/** The most connections that have not identified themselves, besides those of peers. */
 #define STRANGERS 64
 
 static struct shm_lane *shm_of(struct lane *lane)
@@ -47,7 +47,7 @@ static unsigned shm_send(struct lane *lane, const struct lane_address *to,
     unsigned taken = 0;
 
     if (peer == NULL || peer->ended) {
-        return count; /* lost, as on any wire: lost() says so, and nothing is to be tried again */
+        return count; /* lost, as on any wire; lost() reports it */
     }
     if (peer->producer == NULL) {
         lane->sent_calls++;
@@ -103,8 +103,8 @@ static void keep_house(struct shm_lane *shm)
     }
 }
 
-/** Keeps house if it is time. How many polls there are between two looks at the clock adapts to how
- *  often we are polled. */
+/** Does the periodic work if it is due. The number of polls between two reads of the clock adapts
+ *  to their rate. */
 static void look(struct shm_lane *shm)
 {
     uint64_t now_ns = clock_ns();
@@ -181,7 +181,7 @@ static bool shm_arm(struct lane *lane)
     struct shm_lane *shm = shm_of(lane);
 
     if (shm->held > 0 || shm->ended_count > 0) {
-        return false; /* a ring gives back its frames only while it is polled; lost() has news */
+        return false; /* rings free their frames only while polled; lost() has reports */
     }
     /* First what was rung for a ring that the sockets had us poll already; and afterwards both,
      * whatever the first says: what has rung is polled again. */
@@ -210,7 +210,8 @@ static bool shm_lost(struct lane *lane, struct lane_loss *loss)
     return shm->ended_count > 0 && shm_peers_take_ended(shm, &loss->address);
 }
 
-/** The host is ours; and the socket of a process closes when it ends, not when it is stopped. */
+/** The host is this one, and the socket of a process closes when it ends, not when it is
+ *  stopped. */
 static enum lane_host shm_ask_host(struct lane *lane, const struct lane_address *to, uint32_t mark,
                                    bool vouch)
 {

@@ -12,7 +12,7 @@
 #define EVENTS_AT_ONCE 64
 #define ROUNDS_OF_EVENTS 8
 
-/** What an event is of: in its data, above the index. */
+/** The kind of an event, in its data above the index. */
 enum event_of { EVENT_LISTENER, EVENT_INBOUND, EVENT_OUTBOUND };
 
 static uint64_t event_data(enum event_of of, uint32_t index)
@@ -35,7 +35,7 @@ int shm_meet_watch(struct shm_lane *shm)
 
 /* ---- sending to a peer --------------------------------------------------------------------- */
 
-/** @return 0 also if there is nobody: then the peer has ended. */
+/** @return 0 also if there is no such process: then the peer has ended. */
 static int connect_peer(struct shm_lane *shm, struct shm_peer *peer)
 {
     int connection = shm_socket_connect(peer->incarnation, &peer->process);
@@ -66,7 +66,7 @@ int shm_meet_reach(struct shm_lane *shm, uint64_t incarnation, struct shm_peer *
         }
     }
     peer->wanted = true;
-    if (peer->ended_is_told) { /* not to whoever asks now */
+    if (peer->ended_is_told) { /* not to a new process */
         peer->ended_is_told = false;
         shm->ended_count++;
     }
@@ -89,7 +89,7 @@ int shm_meet_prepare(struct shm_lane *shm, struct shm_peer *peer)
 
     int status = peer->outbound < 0 ? connect_peer(shm, peer) : 0;
     if (status == -EPERM) {
-        shm_peers_end(shm, peer); /* somebody else has its name now */
+        shm_peers_end(shm, peer); /* another process has its name now */
     } else if (status != 0) {
         return -EAGAIN;
     }
@@ -114,8 +114,8 @@ int shm_meet_prepare(struct shm_lane *shm, struct shm_peer *peer)
     return 0;
 }
 
-/** Takes the peer's reply, if it has come. If its bell finds no room in this process (a file, an
- *  address), the peer is woken by its socket alone. */
+/** Receives the peer's reply, if it has arrived. If there is no room for its bell in this process
+ *  (a file, an address), the peer is woken only by its socket. */
 static void receive_reply(struct shm_lane *shm, struct shm_peer *peer)
 {
     struct shm_message reply;
@@ -167,7 +167,7 @@ void shm_meet_wake(struct shm_lane *shm, struct shm_peer *peer, uint32_t attenti
  *  take another lane. Who comes later finds a listener of the same name. */
 static void refuse_who_wait(struct shm_lane *shm)
 {
-    /* A child of fork() may still have it open: then closing alone would not take it out. */
+    /* A child of fork() may have it open, so closing alone would not remove it. */
     (void)epoll_ctl(shm->events, EPOLL_CTL_DEL, shm->listener, NULL);
     close(shm->listener);
     shm->listener = shm_socket_listen(shm->incarnation);
@@ -177,7 +177,7 @@ static void refuse_who_wait(struct shm_lane *shm)
     }
 }
 
-/** @return false: none waits. */
+/** @return false: none is waiting. */
 static bool accept_peer(struct shm_lane *shm)
 {
     struct shm_peer *peer = NULL;
@@ -200,8 +200,8 @@ static bool accept_peer(struct shm_lane *shm)
     return true;
 }
 
-/** The peer that says HELLO from this incarnation: itself, or one that is known by that name and
- *  takes over its connection. @return NULL: that one has a connection already. */
+/** The peer for HELLO from this incarnation: itself, or a known peer of that name, which takes over
+ *  the connection. @return NULL: the known one has a connection already. */
 static struct shm_peer *named(struct shm_lane *shm, struct shm_peer *nameless, uint64_t incarnation)
 {
     struct shm_peer *known = shm_peers_find(shm, incarnation);
@@ -285,8 +285,8 @@ void shm_meet_keep_house(struct shm_lane *shm)
     struct epoll_event events[EVENTS_AT_ONCE];
     bool more = true;
 
-    /* Who has connected is heard before its end is believed: in rounds, because what was accepted
-     * in one has its events in the next. */
+    /* A new connection is read before the end of the old one is believed: in rounds, because a
+     * connection accepted in one round has its events in the next. */
     for (int round = 0; more && round < ROUNDS_OF_EVENTS; round++) {
         int count = epoll_wait(shm->events, events, EVENTS_AT_ONCE, 0);
         more = count == EVENTS_AT_ONCE;

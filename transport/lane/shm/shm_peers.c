@@ -138,7 +138,7 @@ bool shm_peers_heed_bell(struct shm_lane *shm)
     return any;
 }
 
-/** Takes a ring out of both. */
+/** Removes a ring from both lists. */
 static void forget_ring(struct shm_lane *shm, struct shm_peer *peer)
 {
     uint32_t kept = 0;
@@ -164,7 +164,7 @@ static void free_producer(const struct shm_lane *shm, struct shm_peer *peer)
 {
     if (peer->producer != NULL) {
         if (!shm->forked) {
-            shm_producer_withdraw(peer->producer); /* what it knows of our memory is no longer so */
+            shm_producer_withdraw(peer->producer); /* its knowledge of our memory is invalid now */
         }
         shm_segment_unmap(peer->producer->ring, sizeof *peer->producer->ring);
         free(peer->producer);

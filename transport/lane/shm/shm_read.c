@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <sys/uio.h>
 
-/** Bytes that are read at once into memory of ours. */
+/** Bytes read at a time into our buffer. */
 #define ROOM_BYTES 16384
 
 /** Reads with the kernel's copy. @return 0 or a negative errno */
@@ -28,8 +28,8 @@ static int read_all(pid_t process, const void *there, uint8_t *target, uint64_t 
     return 0;
 }
 
-/** The same where the kernel's copy would be slow (copy.h): to memory of ours that is as far in its
- *  page as the other, and from there with a copy that is not. */
+/** The same if the kernel's copy would be slow (copy.h): reads into a buffer at the same offset in
+ *  its page, and copies from there. */
 static int read_by_way_of_room(pid_t process, const void *there, uint8_t *target, uint64_t bytes)
 {
     uint8_t room[ROOM_BYTES + COPY_PAGE_BYTES];
@@ -69,7 +69,7 @@ int shm_read_memory(struct lane *lane, const struct lane_address *from, uint64_t
     if (peer->consumer.ring != NULL ? !shm_consumer_was_allowed(&peer->consumer) : peer->left) {
         return -ECONNRESET;
     }
-    /* If it has ended, its number may have become another process's: then that was read. */
+    /* If it has ended, its number may belong to another process, whose memory was read. */
     if (shm_socket_check(peer->outbound) != 0) {
         shm_peers_end(shm, peer);
         return -ECONNRESET;

@@ -14,7 +14,7 @@ static_assert(SHM_FRAME_BYTES <= UINT16_MAX, "a length has 16 bits");
 #define LENGTH_SHIFT 32
 #define ROUND_SHIFT 48
 
-/** In the first round 1: the memory is 0 at first. */
+/** 1 in the first round, because the memory is initially 0. */
 static uint64_t round_of(uint32_t cell)
 {
     return (uint16_t)(cell / SHM_CELLS + 1);
@@ -27,7 +27,7 @@ static uint32_t lines_up(uint32_t bytes)
 
 /* ---- producer ------------------------------------------------------------------------------ */
 
-/** Learns what the consumer has given back. @return false: it claims more than it had. */
+/** Reads what the consumer has returned. @return false: it claims more than it had. */
 static bool learn_consumed(struct shm_producer *producer)
 {
     /* Acquire: pairs with the release in shm_consumer_release(): its reads are before our writes.
@@ -45,7 +45,7 @@ static bool learn_consumed(struct shm_producer *producer)
     return true;
 }
 
-/** Finds `bytes` bytes of data in one piece. @return false: no room. */
+/** Finds `bytes` contiguous bytes of data. @return false: no room. */
 static bool find_room(struct shm_producer *producer, uint32_t bytes, uint32_t *start)
 {
     uint32_t head = producer->data_head;
@@ -60,7 +60,7 @@ static bool find_room(struct shm_producer *producer, uint32_t bytes, uint32_t *s
     return true;
 }
 
-/** Copies a head and a payload that together fit a cell. */
+/** Copies a head and a payload that together fit into a cell. */
 static void copy_short(uint8_t *to, const struct lane_outgoing *frame)
 {
     memcpy(to, frame->head, frame->head_bytes);
@@ -105,7 +105,7 @@ bool shm_producer_put(struct shm_producer *producer, const struct lane_outgoing 
 
 void shm_producer_withdraw(const struct shm_producer *producer)
 {
-    /* Before anything that the application does to its memory once it has it back. */
+    /* Before the application changes its memory after getting it back. */
     __atomic_store_n(&producer->ring->withdrawn, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -130,7 +130,7 @@ static bool is_filled(uint64_t control, uint32_t cell)
     return control >> ROUND_SHIFT == round_of(cell);
 }
 
-/** A frame that lies at `data`, too long to be copied out whole: its headers are. */
+/** A frame at `data` that is too long to be copied as a whole: copies its headers. */
 static void take_long(struct lane_incoming *frame, struct shm_copy *copy, const uint8_t *data)
 {
     const struct frame_header *header = (const struct frame_header *)(const void *)copy->bytes;
@@ -159,7 +159,7 @@ unsigned shm_consumer_take(struct shm_consumer *consumer, struct lane_incoming *
         frame->payload = NULL;
         frame->data = copies[taken].bytes;
         if (bytes <= SHM_INLINE_BYTES) {
-            /* All of it: a copy of known length is a handful of instructions. */
+            /* All of it, because a copy of constant length is a few instructions. */
             memcpy(copies[taken].bytes, cell->bytes, SHM_INLINE_BYTES);
         } else if (bytes > SHM_FRAME_BYTES || offset > SHM_DATA_BYTES - bytes) {
             consumer->broken = true;
@@ -177,7 +177,7 @@ unsigned shm_consumer_take(struct shm_consumer *consumer, struct lane_incoming *
 
 bool shm_consumer_was_allowed(const struct shm_consumer *consumer)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* behind what was read */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* after the reads */
     return __atomic_load_n(&consumer->ring->withdrawn, __ATOMIC_SEQ_CST) == 0;
 }
 
@@ -195,7 +195,7 @@ bool shm_consumer_is_empty(const struct shm_consumer *consumer)
     return consumer->broken || !is_filled(control_of(consumer, consumer->taken), consumer->taken);
 }
 
-/** Only we write `attention`; a producer that does harms nobody but itself. */
+/** Only we write `attention`; a producer that does so harms only itself. */
 static uint32_t own_attention(const struct shm_consumer *consumer)
 {
     return __atomic_load_n(&consumer->ring->attention, __ATOMIC_RELAXED);

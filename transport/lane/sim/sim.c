@@ -149,7 +149,7 @@ const struct sim_counters *sim_wire_counters(const struct sim_wire *wire)
     return &wire->counters;
 }
 
-/** What is noted of a pair of nodes. */
+/** The notes about a pair of nodes. */
 static uint8_t *note_of(const struct sim_wire *wire, uint8_t **notes, uint32_t from, uint32_t to)
 {
     size_t nodes = wire->options.nodes;
@@ -158,7 +158,7 @@ static uint8_t *note_of(const struct sim_wire *wire, uint8_t **notes, uint32_t f
     if (*notes == NULL) {
         *notes = calloc(nodes, nodes);
         if (*notes == NULL) {
-            abort(); /* a simulation that cannot do what it is told must not go on */
+            abort(); /* a simulation that cannot do as told must not continue */
         }
     }
     return &(*notes)[from * nodes + to];
@@ -259,7 +259,7 @@ bool sim_is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_
            (wire->cut != NULL && wire->cut[(size_t)from * wire->options.nodes + to] != 0);
 }
 
-/** As FNV-1a (Fowler, Noll, Vo), but eight bytes at a time; the shift carries high bits down. */
+/** Like FNV-1a (Fowler, Noll, Vo), but eight bytes at a time; the shift moves high bits down. */
 static void hash_word(struct sim_wire *wire, uint64_t word)
 {
     wire->trace_hash = (wire->trace_hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
@@ -279,8 +279,8 @@ static void hash_bytes(struct sim_wire *wire, const uint8_t *data, size_t bytes)
     hash_word(wire, word);
 }
 
-/** Where in its operation header the frame says where memory is: that is elsewhere in each run.
- *  @return SIZE_MAX: it does not. */
+/** The place in the operation header where the frame has an address of memory, which differs
+ *  between runs. @return SIZE_MAX: none. */
 static size_t memory_said_at(const struct sim_frame *frame)
 {
     switch (frame_type_of(frame->data)) {
@@ -295,7 +295,7 @@ static size_t memory_said_at(const struct sim_frame *frame)
     }
 }
 
-/** All but the address of memory, and the seal over it. */
+/** All but the address of memory, and the seal. */
 static void hash_frame(struct sim_wire *wire, const struct sim_frame *frame)
 {
     size_t at = wire->options.sharing != 0 ? memory_said_at(frame) : SIZE_MAX;
@@ -320,7 +320,7 @@ static struct sim_event event_of(const struct sim_frame *frame)
                               .head = frame->data};
 }
 
-/** Nobody is there any more: the host may say so, if that gets through. */
+/** The process does not exist: the host may report that, if the report gets through. */
 static void tell_sender(struct sim_wire *wire, const struct sim_frame *frame)
 {
     const struct sim_node *node = &wire->nodes[frame->from];
@@ -388,8 +388,8 @@ void sim_wire_advance(struct sim_wire *wire, uint64_t until_ns)
     }
 }
 
-/** The frame takes its place in the queue of the port that leads to it.
- *  @return how long it needs to pass; UINT64_MAX: the queue is full. */
+/** Queues the frame at the port that leads to its destination. @return the time that it needs to
+ *  pass; UINT64_MAX: the queue is full. */
 static uint64_t pass_port(struct sim_wire *wire, struct sim_node *to, uint32_t rail, uint32_t bytes)
 {
     const struct sim_options *options = &wire->options;

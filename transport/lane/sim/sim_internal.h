@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sim_internal.h - what the wire (sim.c) and the lanes to it (sim_lane.c) share. For them only.
+ * sim_internal.h - shared by the wire (sim.c) and its lanes (sim_lane.c). For them only.
  */
 #ifndef BEOWIRE_LANE_SIM_INTERNAL_H
 #define BEOWIRE_LANE_SIM_INTERNAL_H
@@ -9,9 +9,9 @@
 #include "lane/sim/sim.h"
 #include "lane/sim/sim_join.h"
 
-/** A frame on the way, or arrived and not released. */
+/** A frame under way, or delivered and not released. */
 struct sim_frame {
-    struct sim_frame *next; /* in the list of free ones, or of a lane */
+    struct sim_frame *next; /* in the list of unused ones, or of a lane */
     uint64_t due_ns;
     uint64_t serial; /* frames due at the same time arrive in the order of sending */
     uint32_t from;
@@ -21,11 +21,11 @@ struct sim_frame {
     uint32_t segment_bytes; /* as in struct lane_outgoing */
     bool tacit;             /* as in struct lane_incoming */
     bool damaged;           /* likewise: a byte was changed */
-    uint16_t process;       /* which of those at `from`, as there were, has sent it */
+    uint16_t process;       /* the generation of the process at `from` that has sent it */
     uint8_t *data;
 };
 
-/** As many ends as a lane remembers until it is asked. */
+/** The most ends that a lane stores. */
 #define SIM_LOST_MAX 8
 
 struct sim_lane {
@@ -34,23 +34,23 @@ struct sim_lane {
     uint32_t node;
     struct sim_frame *arrived; /* oldest first */
     struct sim_frame **arrived_end;
-    uint32_t waiting;         /* frames in `arrived` */
-    uint64_t newest_serial;   /* of those that arrived so far */
-    struct sim_frame *held;   /* handed out, not yet released */
+    uint32_t waiting;         /* number of frames in `arrived` */
+    uint64_t newest_serial;   /* of those delivered so far */
+    struct sim_frame *held;   /* returned by receive(), not yet released */
     struct sim_joiner joiner; /* of a lane that cuts */
     struct {
-        uint32_t node; /* of which it was told that no lane is there any more */
+        uint32_t node; /* of which it was told that it has no lane any more */
         uint8_t quote_bytes;
         uint8_t quote[LANE_QUOTE_BYTES]; /* of a frame that went there */
     } lost[SIM_LOST_MAX];
     unsigned lost_count;
-    uint16_t *withdrawn; /* by node: which process there may not read; where memory is shared */
+    uint16_t *withdrawn; /* by node: the process there that may not read, if memory is shared */
 };
 
 struct sim_node {
     struct sim_lane *lanes[ADDRESS_RAILS]; /* NULL: none */
-    uint16_t processes[ADDRESS_RAILS];     /* so many lanes were opened there, one by one */
-    uint64_t idle_ns[ADDRESS_RAILS]; /* when all that was sent to it so far has passed its port */
+    uint16_t processes[ADDRESS_RAILS];     /* number of lanes opened there so far */
+    uint64_t idle_ns[ADDRESS_RAILS];       /* when all frames for it so far have passed its port */
     bool unplugged[ADDRESS_RAILS];
     bool vanished;
     uint32_t mangled_ppm;
@@ -76,20 +76,20 @@ struct sim_wire {
     uint32_t heap_count;
 };
 
-/** Counts what has happened to a frame, and tells the observer. */
+/** Counts an event of a frame, and reports it to the observer. */
 void sim_note(struct sim_wire *wire, enum sim_event_kind kind, const struct sim_event *frame);
 
-/** Does nothing pass from node to node on that network? */
+/** Is the link between the nodes cut on that network? */
 bool sim_is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail);
 
-/** Is a frame of so many bytes too long for the way from node to node on that network? */
+/** Is a frame too long for the link between its nodes on that network? */
 bool sim_is_too_long(const struct sim_wire *wire, const struct sim_event *frame);
 
-/** Sends one copy on its way, with whatever happens to it there. */
+/** Sends one copy, which may suffer faults. */
 void sim_launch(struct sim_wire *wire, const struct sim_event *event,
                 const struct lane_outgoing *outgoing);
 
-/** Frames that are not used any more; a list by `next`, or NULL. */
+/** Frees frames; a list by `next`, or NULL. */
 void sim_give_back(struct sim_wire *wire, struct sim_frame *frame);
 void sim_give_back_list(struct sim_wire *wire, struct sim_frame *frame);
 

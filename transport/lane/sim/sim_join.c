@@ -16,7 +16,7 @@ void sim_join_close(struct sim_joiner *joiner)
     free(joiner->room);
 }
 
-/** Says that it is DATA whatever the frame says: what a lane that cuts has on its wire does not. */
+/** A DATA header, whatever the frame's type, because a lane that cuts transmits no type. */
 static struct frame_data head_of(const struct sim_segment *segment)
 {
     struct frame_data came;
@@ -74,7 +74,7 @@ bool sim_join_append(struct sim_joiner *joiner, const struct sim_segment *segmen
     if (memcmp(&next, &head, sizeof next) != 0 ||
         memcmp(&run->from, &segment->from, sizeof run->from) != 0 ||
         segment->segment_bytes != run->segment_bytes ||
-        run->bytes != run->segments * run->segment_bytes || /* the last one was a short one */
+        run->bytes != run->segments * run->segment_bytes || /* the last one was short */
         segment->bytes - sizeof head > run->segment_bytes ||
         run->bytes + segment->bytes - sizeof head > SIM_JOIN_BYTES_MAX) {
         return false;

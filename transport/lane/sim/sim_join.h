@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sim_join.h - what a host does with the segments that come over a simulated lane that cuts: it
- * hands them out joined, each run in one piece, and puts it where it is expected (lane.h). A host
- * may write there before it knows what has come; this one always does.
+ * sim_join.h - how a host joins the segments of a simulated lane that cuts: each run is returned in
+ * one piece, at the expected place (lane.h). Before it knows what has arrived, a host may write
+ * there; this one always does.
  *
- *      sim_join_begin()    a run's first segment
- *      sim_join_append()   others that follow it, as long as there are such
- *      sim_join_end()      gives the run, as lane->operations->receive() hands it out
- *      sim_join_release()  what was handed out is not used any more
+ *      sim_join_begin()    the first segment of a run
+ *      sim_join_append()   segments that follow
+ *      sim_join_end()      returns the run, as lane->operations->receive()
+ *      sim_join_release()  returned runs are not used any more
  *
- * Pure: no system call; memory is made by sim_join_open() only. Threads: one.
+ * Pure: no system call; only sim_join_open() allocates memory. Threads: one.
  */
 #ifndef BEOWIRE_LANE_SIM_JOIN_H
 #define BEOWIRE_LANE_SIM_JOIN_H
@@ -22,16 +22,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Of a run at most, as of what a kernel joins. */
+/** The most bytes of a run, as in a kernel. */
 #define SIM_JOIN_BYTES_MAX 65535
 
-/** Runs that can be handed out at once. */
+/** The most runs returned at once. */
 #define SIM_JOIN_RUNS 4
 
-/** What bytes become that a host writes, and that turn out to belong elsewhere. */
+/** Overwrites bytes that a host has written at a wrong place. */
 #define SIM_MISPLACED 0xA5
 
-/** A segment that has arrived: DATA (frame.h), whole. */
+/** A whole segment: DATA (frame.h). */
 struct sim_segment {
     const uint8_t *frame; /**< its header and payload */
     uint32_t bytes;       /**< of both */
@@ -49,7 +49,7 @@ struct sim_joiner {
         uint32_t bytes;   /**< of payload */
         uint8_t *payload; /**< in the room */
     } runs[SIM_JOIN_RUNS];
-    unsigned count; /**< of runs that are handed out, or have begun */
+    unsigned count; /**< of runs that were returned, or have begun */
     uint8_t *room;
 };
 
@@ -57,17 +57,17 @@ struct sim_joiner {
 int sim_join_open(struct sim_joiner *joiner);
 void sim_join_close(struct sim_joiner *joiner);
 
-/** A segment has come damaged: its bytes may have been put where another one is expected. */
+/** A damaged segment has arrived: its bytes may have been written to the expected place. */
 void sim_join_damaged(struct sim_joiner *joiner, uint32_t bytes);
 
-/** Copies a segment. @return false: there is no room for another run. */
+/** Copies a segment. @return false: no room for another run. */
 bool sim_join_begin(struct sim_joiner *joiner, const struct sim_segment *segment);
 
-/** Copies a segment if it follows the last one. @return false: it does not. */
+/** Copies a segment if it follows the last one. @return whether it does. */
 bool sim_join_append(struct sim_joiner *joiner, const struct sim_segment *segment);
 
-/** @param placed is set to whether the payload went where it was expected.
- *  @return the segments of the run. */
+/** @param placed is set to whether the payload is at its expected place. @return the segments of
+ *  the run. */
 uint32_t sim_join_end(struct sim_joiner *joiner, struct lane_incoming *incoming, bool *placed);
 
 void sim_join_release(struct sim_joiner *joiner);

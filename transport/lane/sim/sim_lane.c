@@ -21,7 +21,7 @@ struct lane_address sim_address(uint32_t node, uint32_t rail)
     return (struct lane_address){{2, 0, 0, (uint8_t)rail, (uint8_t)(node >> 8), (uint8_t)node}};
 }
 
-/** What of an address says which node it is. Behind it, where memory is shared, which process. */
+/** Bytes of an address that identify the node; if memory is shared, the process follows. */
 #define NODE_BYTES 6
 
 uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *address)
@@ -35,7 +35,7 @@ uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *add
     return node;
 }
 
-/** The address of a process, where memory is shared; else that of its node. */
+/** The address of a process if memory is shared; otherwise that of its node. */
 static struct lane_address address_of(const struct lane *lane, uint32_t node, uint16_t process)
 {
     struct lane_address address = sim_address(node, lane->rail);
@@ -46,7 +46,8 @@ static struct lane_address address_of(const struct lane *lane, uint32_t node, ui
     return address;
 }
 
-/** Is the process at this address there no more? What is not memory leads to whoever is there. */
+/** Has the process at this address ended? Without shared memory, an address belongs to whichever
+ *  process is there. */
 static bool has_ended(const struct lane *lane, const struct lane_address *address)
 {
     const struct sim_wire *wire = ((const struct sim_lane *)(const void *)lane)->wire;
@@ -59,7 +60,7 @@ static bool has_ended(const struct lane *lane, const struct lane_address *addres
             wire->nodes[node].processes[lane->rail] != process);
 }
 
-/** Sends what is one frame on the wire. */
+/** Sends one frame of the wire. */
 static void send_frame(struct lane *lane, struct sim_event *event,
                        const struct lane_outgoing *outgoing)
 {
@@ -73,7 +74,7 @@ static void send_frame(struct lane *lane, struct sim_event *event,
         wire->counters.evened++;
     }
     assert(event->bytes <= lane->frame_bytes);
-    /* The headroom is ours to write: whoever still needs what is there learns it here. */
+    /* The lane may write the headroom; this detects layers above that still use it. */
     memset(outgoing->head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
     sim_note(wire, SIM_SENT, event);
     lane->sent_bytes += event->bytes;
@@ -96,7 +97,7 @@ static void send_frame(struct lane *lane, struct sim_event *event,
     }
 }
 
-/** Cuts what goes to a lane that cuts, as its card does. */
+/** Cuts data for a lane that cuts, as its card does. */
 static void send_segments(struct lane *lane, struct sim_event *event,
                           const struct lane_outgoing *run)
 {
@@ -120,8 +121,7 @@ static void send_segments(struct lane *lane, struct sim_event *event,
     }
 }
 
-/** Sends a frame whose head does not go with it: what is told at the other end is what follows from
- * where it belongs. */
+/** Sends a tacit frame: the other end gets only what its place in the message tells. */
 static void send_tacit(struct lane *lane, struct sim_event *event,
                        const struct lane_outgoing *frame)
 {
@@ -148,8 +148,8 @@ static void send_tacit(struct lane *lane, struct sim_event *event,
     event->tacit = false;
 }
 
-/** Sends the first of these frames over a lane that cuts, as many as go together. @return how many.
- */
+/** Sends the first of these frames over a lane that cuts, as many as go together. @return their
+ *  number. */
 static unsigned send_run(struct lane *lane, struct sim_event *event,
                          const struct lane_outgoing *frames, unsigned count)
 {
@@ -203,7 +203,7 @@ static unsigned sim_send(struct lane *lane, const struct lane_address *to,
     return taken;
 }
 
-/** Takes the oldest frame that has arrived. @return NULL: there is none. */
+/** Takes the oldest frame that has arrived. @return NULL: none. */
 static struct sim_frame *take_arrived(struct sim_lane *sim)
 {
     struct sim_frame *frame = sim->arrived;
@@ -228,13 +228,13 @@ static struct sim_segment segment_of(const struct sim_frame *frame)
     };
 }
 
-/** Does the checksum of a lane that cuts say of the oldest frame that it was damaged? */
+/** Does the checksum of a lane that cuts show that the oldest frame was damaged? */
 static bool is_damaged(const struct sim_lane *sim)
 {
     return sim->lane.cuts && sim->lane.verify && sim->arrived->damaged;
 }
 
-/** Adds the oldest frame that has arrived to the run. @return false: there is none for it. */
+/** Adds the oldest frame that has arrived to the run. @return false: none fits. */
 static bool join_arrived(struct sim_lane *sim)
 {
     struct sim_wire *wire = sim->wire;
@@ -247,7 +247,7 @@ static bool join_arrived(struct sim_lane *sim)
     return sim_join_append(&sim->joiner, &next);
 }
 
-/** Hands out the oldest frame that has arrived. */
+/** Returns the oldest frame that has arrived. */
 static void hand_out(struct sim_lane *sim, struct lane_incoming *incoming)
 {
     struct sim_frame *frame = take_arrived(sim);
@@ -324,7 +324,7 @@ static void sim_release(struct lane *lane)
 
 static void sim_expect(struct lane *lane, const struct lane_expectation *expectation)
 {
-    sim_of(lane)->joiner.expectation = *expectation; /* others than lanes that cut do not look */
+    sim_of(lane)->joiner.expectation = *expectation; /* used only by lanes that cut */
 }
 
 static void sim_withdraw(struct lane *lane, const struct lane_address *to)
@@ -337,7 +337,7 @@ static void sim_withdraw(struct lane *lane, const struct lane_address *to)
     }
 }
 
-/** Has the process there had enough of our reading? */
+/** Has the process there withdrawn its memory from us? */
 static bool is_withdrawn(const struct sim_lane *sim, const struct lane_address *there)
 {
     const struct sim_wire *wire = sim->wire;
@@ -347,7 +347,7 @@ static bool is_withdrawn(const struct sim_lane *sim, const struct lane_address *
            other->withdrawn[sim->node] == wire->nodes[sim->node].processes[sim->lane.rail];
 }
 
-/** Copies at once, as the kernel does: process_vm_readv(2). */
+/** Copies at once, like process_vm_readv(2). */
 static int sim_read_memory(struct lane *lane, const struct lane_address *from, uint64_t address,
                            void *target, uint64_t bytes)
 {
@@ -363,7 +363,7 @@ static int sim_read_memory(struct lane *lane, const struct lane_address *from, u
     return 0;
 }
 
-/** Only of those that are gone still: who has come in their place has a port of its own. */
+/** Only processes that are still gone; a successor has another port. */
 static bool sim_lost(struct lane *lane, struct lane_loss *loss)
 {
     struct sim_lane *sim = sim_of(lane);
@@ -385,8 +385,8 @@ static bool sim_lost(struct lane *lane, struct lane_loss *loss)
     return false;
 }
 
-/** Whatever becomes of its processes, a host that can be reached answers; but each process of a
- *  host with memory answers for itself. */
+/** A reachable host answers, whatever happens to its processes; with shared memory, each process
+ *  answers for itself. */
 static enum lane_host sim_ask_host(struct lane *lane, const struct lane_address *to, uint32_t mark,
                                    bool vouch)
 {
@@ -419,7 +419,7 @@ static int sim_descriptor(const struct lane *lane)
     return -1;
 }
 
-/** Of all processes that share memory. */
+/** The host of all processes that share memory. */
 #define SHARED_HOST 1
 
 static void sim_publish(const struct lane *lane, struct address_layout *address)
@@ -475,7 +475,7 @@ static void sim_close(struct lane *lane)
 
 static const struct lane_operations sim_operations = {SIM_OPERATIONS};
 
-/** Of lanes that are told when a process has ended. */
+/** For lanes that are told when a process has ended. */
 static const struct lane_operations sim_told_operations = {SIM_OPERATIONS, .lost = sim_lost,
                                                            .ask_host = sim_ask_host};
 
@@ -499,7 +499,7 @@ int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct la
     bool shares = (wire->options.sharing >> rail & 1) != 0;
     sim->withdrawn = shares ? calloc(wire->options.nodes, sizeof *sim->withdrawn) : NULL;
     if (shares && sim->withdrawn == NULL) {
-        free(sim); /* what shares memory does not cut */
+        free(sim); /* lanes with shared memory do not cut */
         return -ENOMEM;
     }
     sim->lane.operations = wire->options.told_ppm > 0 ? &sim_told_operations : &sim_operations;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The socket: where it is, how it is opened, and what is sent through it. */
+/* The socket: its address, opening, and sending. */
 #include "tipc.h"
 
 #include "frame/address_layout.h"
@@ -34,7 +34,7 @@ static void tipc_publish(const struct lane *lane, struct address_layout *address
     const struct tipc_lane *tipc = (const struct tipc_lane *)(const void *)lane;
     const struct address_tipc own = {.node = to_le32(tipc->node), .socket = to_le32(tipc->number)};
 
-    /* Behind all interfaces: they were published before. */
+    /* Behind all interfaces, which were published before. */
     memcpy(&address->rail[address->rails++], &own, sizeof own);
 }
 
@@ -57,7 +57,7 @@ static int tipc_reach(struct lane *lane, const struct address_layout *address,
 
 /* ---- frames out ----------------------------------------------------------------------------- */
 
-/** What one sendmmsg() is given: a frame each. */
+/** The arguments of one sendmmsg(): one frame per message. */
 struct shipment {
     struct sockaddr_tipc to;
     struct mmsghdr messages[FLOW_BATCH_FRAMES];
@@ -80,14 +80,14 @@ static void load(struct shipment *shipment, const struct lane_outgoing *frames, 
     }
 }
 
-/** @return how many messages went, or a negative errno. */
+/** @return the number of messages sent, or a negative errno. */
 static int ship(struct tipc_lane *tipc, struct shipment *shipment, unsigned count)
 {
     tipc->lane.sent_calls++;
     return socket_send_all(tipc->socket, shipment->messages, count);
 }
 
-/** The link to that host has as much as it takes for now. */
+/** The link to that host takes no more at present. */
 static bool is_full(int error)
 {
     return error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM;
@@ -110,8 +110,8 @@ static unsigned tipc_send(struct lane *lane, const struct lane_address *to,
         if (is_full(sent)) {
             break;
         }
-        /* No link leads there now (EHOSTUNREACH), or whatever: a lane may lose frames, and those
-         * above will notice. */
+        /* No link leads there now (EHOSTUNREACH), or another error: the frame counts as lost, which
+         * the layers above detect. */
         unsigned gone = sent > 0 ? (unsigned)sent : 1;
         for (unsigned i = 0; i < gone; i++) {
             lane->sent_bytes += frames[taken + i].head_bytes + frames[taken + i].payload_bytes;
@@ -144,7 +144,7 @@ static enum lane_host tipc_ask_host(struct lane *lane, const struct lane_address
     const struct tipc_question question = tipc_ask(tipc, place->node, mark);
     const struct sockaddr_tipc nobody = sockaddr_of(place->node, TIPC_NO_SOCKET);
 
-    (void)vouch; /* who gives back what is for nobody does so for every socket */
+    (void)vouch; /* messages to unused sockets are always returned */
     (void)sendto(tipc->socket, &question, sizeof question, MSG_DONTWAIT,
                  (const struct sockaddr *)&nobody, sizeof nobody);
     return LANE_HOST_ASKED;
@@ -162,7 +162,7 @@ static int tipc_status(struct lane *lane)
         lane->dropped_frames += memory[SK_MEMINFO_DROPS] - tipc->kernel_drops;
         tipc->kernel_drops = memory[SK_MEMINFO_DROPS];
     }
-    return 0; /* links come and go, and TIPC keeps to itself which way it takes */
+    return 0; /* links come and go, and TIPC does not tell which one it uses */
 }
 
 static int tipc_descriptor(const struct lane *lane)
@@ -196,7 +196,7 @@ static const struct lane_operations tipc_operations = {
     .close = tipc_close,
 };
 
-/** The kernel's own limit is generous, and net.core.rmem_max may be less. */
+/** The kernel's default is large; net.core.rmem_max may be less. */
 static uint64_t enlarge_buffer(int socket)
 {
     int granted = 0;
@@ -224,7 +224,7 @@ static int set_up(struct tipc_lane *tipc)
     }
     tipc->node = own.addr.id.node;
     tipc->number = own.addr.id.ref;
-    /* What is for nobody comes back. */
+    /* Messages to unused sockets are returned. */
     int status = socket_set(tipc->socket, SOL_TIPC, TIPC_DEST_DROPPABLE, 0);
     if (status != 0) {
         return status;
@@ -262,9 +262,9 @@ int tipc_lane_open(struct lane **lane)
 
 static int tipc_open_for(struct lane_opening *opening, struct lane **lane)
 {
-    /* An address has room for so many ways, whatever they are. */
+    /* An address has room for this many rails of any kind. */
     return opening->rails < ADDRESS_RAILS ? tipc_lane_open(lane) : -EUSERS;
 }
 
-/** Only for those who ask: nothing is known yet by which it would be the better one. */
+/** Only on request: no case is known yet in which it is better. */
 const struct lane_type tipc_lane_type = {.open = tipc_open_for, .on_request = true};

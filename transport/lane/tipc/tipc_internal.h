@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tipc_internal.h - what the files of the lane over TIPC share. For lane/tipc*.c only.
+ * tipc_internal.h - shared by the files of the lane over TIPC. For lane/tipc*.c only.
  */
 #ifndef BEOWIRE_LANE_TIPC_INTERNAL_H
 #define BEOWIRE_LANE_TIPC_INTERNAL_H
@@ -12,19 +12,17 @@
 #include <linux/tipc.h>
 #include <stddef.h>
 
-/** Refusals, and answers of hosts, that are remembered until they are asked for; a further one is
- *  forgotten. */
+/** Refusals, and answers of hosts, kept until they are taken; further ones are dropped. */
 #define TIPC_LOST_MAX 16
 #define TIPC_ANSWERS_MAX 16
 
-/** Number of a socket that nobody has: the kernel draws them from 32 bits, at random. */
+/** Number of a socket that never exists: the kernel draws them from 32 bits, at random. */
 #define TIPC_NO_SOCKET 1u
 
-/** What its questions follow from, in bytes. */
+/** Bytes of the secret of its questions. */
 #define TIPC_SECRET_BYTES 16
 
-/** Asks a host whether it is there: it comes back from one that is. The first byte is that of no
- *  frame. */
+/** Asks whether a host answers: it returns this message. No frame begins with its first byte. */
 struct tipc_question {
     uint8_t none[4];
     le32 mark;
@@ -38,18 +36,18 @@ struct tipc_lane {
     uint32_t node;                     /* of this host */
     uint32_t number;                   /* of the socket there */
     uint32_t kernel_drops;             /* as last read */
-    uint8_t secret[TIPC_SECRET_BYTES]; /* random, and told to nobody */
+    uint8_t secret[TIPC_SECRET_BYTES]; /* random, never sent */
     uint8_t *room;                     /* TIPC_ROOM_BYTES */
     size_t room_used;
     struct lane_expectation expectation;
-    bool streaming; /* the receive() before this one found something */
+    bool streaming; /* the previous receive() found something */
     struct lane_loss lost[TIPC_LOST_MAX];
     unsigned lost_count;
     uint32_t answers[TIPC_ANSWERS_MAX]; /* marks */
     unsigned answer_count;
 };
 
-/** How a lane_address of this lane looks inside. */
+/** The contents of a lane_address of this lane. */
 struct tipc_place {
     uint32_t node;
     uint32_t number;
@@ -62,10 +60,10 @@ static inline struct tipc_lane *tipc_of(struct lane *lane)
     return (struct tipc_lane *)(void *)lane;
 }
 
-/** What this node is asked. */
+/** The question for this node. */
 struct tipc_question tipc_ask(const struct tipc_lane *tipc, uint32_t node, uint32_t mark);
 
-/** Makes the memory that tipc_receive() needs. @return 0, or -ENOMEM. */
+/** Allocates the memory of tipc_receive(). @return 0, or -ENOMEM. */
 int tipc_receive_open(struct tipc_lane *tipc);
 
 /** As in struct lane_operations. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames in, and what comes back. What is handed out lies in `room`, which is used from the front,
- * so that a few short frames at a time stay in the same few cache lines; or at the target of the
+/* Received frames, and returned messages. Frames are in `room`, which is used from the front, so
+ * that a few short frames at a time stay in the same few cache lines; or at the target of the
  * expectation. */
 #include "lane/tipc/tipc_internal.h"
 #include "lane/train.h"
@@ -11,27 +11,27 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/** Messages that `room` has place for, whatever they are. */
+/** The number of messages of any kind that fit into `room`. */
 #define ROOM_MESSAGES 2
 #define ROOM_BYTES (ROOM_MESSAGES * TRAIN_ROOM_BYTES)
 
-/** A message that is expected has a head, a place and what is more; any other only the last. */
+/** An expected message has a head, a payload and a rest; others only a rest. */
 #define PARTS_MAX 3
 
-/** What comes back takes a call each, and says nothing of what else is there: so many at a time. */
+/** Returned messages need a call each, and do not show whether more are there: handles at most this
+ *  many at a time. */
 #define RETURNS_AT_ONCE 8
 
 #define CACHE_LINE_BYTES 64
 
-/** TIPC_ERRINFO, and the beginning of TIPC_RETDATA: the kernel gives as much as there is room for.
- */
+/** TIPC_ERRINFO, and the beginning of TIPC_RETDATA, which the kernel cuts to the room. */
 #define ERROR_BYTES CMSG_SPACE(sizeof(struct tipc_return))
 #define CONTROL_BYTES (ERROR_BYTES + CMSG_SPACE(LANE_QUOTE_BYTES))
 
 /** TIPC_ERRINFO. */
 struct tipc_return {
     uint32_t error;
-    uint32_t bytes; /* of what was sent */
+    uint32_t bytes; /* of the sent message */
 };
 
 int tipc_receive_open(struct tipc_lane *tipc)
@@ -85,8 +85,8 @@ static void note_lost(struct tipc_lane *tipc, const struct lane_loss *loss)
     }
 }
 
-/** What of ours has come back from where it was sent to. Where there was no room for it, or no way,
- *  those above will notice. */
+/** Handles a returned message. If there was no room or no route for it, the layers above detect its
+ *  loss. */
 static void take_back(struct tipc_lane *tipc, uint32_t error, struct lane_loss *loss)
 {
     const struct tipc_place *from = (const struct tipc_place *)(const void *)&loss->address;
@@ -101,7 +101,7 @@ static void take_back(struct tipc_lane *tipc, uint32_t error, struct lane_loss *
     }
 }
 
-/** Is it something of ours? @param loss gets its beginning */
+/** Is it a returned message? @param loss gets its beginning */
 static bool is_returned(struct msghdr *message, uint32_t *error, struct lane_loss *loss)
 {
     struct tipc_return returned = {0};
@@ -125,7 +125,7 @@ static bool is_returned(struct msghdr *message, uint32_t *error, struct lane_los
     return found;
 }
 
-/** Takes a message. @return 1: it is a frame; 0: it is none; -EAGAIN: there is none. */
+/** Receives a message. @return 1: a frame; 0: no frame; -EAGAIN: none. */
 static int receive_message(struct tipc_lane *tipc, struct lane_incoming *frame)
 {
     struct iovec parts[PARTS_MAX];
@@ -178,8 +178,8 @@ static bool has_room(const struct tipc_lane *tipc)
     return tipc->room_used + TRAIN_ROOM_BYTES <= ROOM_BYTES;
 }
 
-/** Is it worth a system call to look for another message now? Not if they come one at a time: then
- *  the answer is more urgent. Nor if all that was expected has come: what to expect next is said
+/** Is another system call worth while? Not if messages come one at a time, because then the answer
+ *  is more urgent; nor if all expected messages have arrived, because the next expectation is set
  *  before the next receive(). */
 static bool is_worth_another(const struct tipc_lane *tipc, bool expected)
 {
@@ -198,7 +198,7 @@ unsigned tipc_receive(struct lane *lane, struct lane_incoming *frames, unsigned 
         if (got > 0) {
             taken++;
         } else if (got < 0 || ++returned == RETURNS_AT_ONCE) {
-            break; /* what else there is, is for the next call */
+            break; /* the rest is for the next call */
         }
     }
     tipc->streaming = taken > 0;

@@ -32,7 +32,7 @@ static int tso_status(struct lane *lane)
     struct tso_lane *tso = tso_of(lane);
 
     lane->dropped_frames += socket_take_drops(tso->socket);
-    (void)socket_take_error(tso->socket); /* that it was down: the next send() would say so */
+    (void)socket_take_error(tso->socket); /* an earlier one, for the next send() */
     return socket_interface_works(tso->socket, tso->index) ? 0 : -ENETDOWN;
 }
 
@@ -57,7 +57,7 @@ static int tso_reach(struct lane *lane, const struct address_layout *address,
     const struct tso_lane *tso = tso_of(lane);
     const uint8_t *mac = address->rail[lane->rail].mac;
 
-    /* A network card does not hand its own frames back. */
+    /* A network card does not return its own frames. */
     if (lane->rail >= address->rails || (address->tso_rails >> lane->rail & 1) == 0 ||
         memcmp(mac, tso->mac, ETH_ALEN) == 0 || from_le16(address->ethertype) != tso->ethertype) {
         return -EHOSTUNREACH;
@@ -124,7 +124,7 @@ static int read_interface(struct tso_lane *tso, const char *name)
     return 0;
 }
 
-/** Are fewer sockets than may be before ours, or before all that come from now on (-1)? */
+/** Are there fewer sockets than the limit before ours, or before all later ones (-1)? */
 static int check_place(const struct tso_lane *tso, int before)
 {
     int count = tso_place_count(tso->index, before);
@@ -132,7 +132,7 @@ static int check_place(const struct tso_lane *tso, int before)
     return count < 0 ? count : count < TSO_ENDPOINTS_MAX ? 0 : -EUSERS;
 }
 
-/** Lets in only what was sent to this endpoint. */
+/** Accepts only frames for this endpoint. */
 static int attach_filter(const struct tso_lane *tso)
 {
     enum {
@@ -172,7 +172,7 @@ static int tune_socket(struct tso_lane *tso)
 
 static int set_up(struct tso_lane *tso, const struct tso_lane_options *options)
 {
-    /* Protocol 0: nothing is received before the filter is there and bind() names IPv4. */
+    /* Protocol 0: nothing is received before the filter is attached and bind() names IPv4. */
     tso->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (tso->socket < 0) {
         return -errno;
@@ -202,7 +202,7 @@ static int set_up(struct tso_lane *tso, const struct tso_lane_options *options)
     if (bind(tso->socket, (const struct sockaddr *)&address, sizeof address) != 0) {
         return -errno;
     }
-    /* Others may have come at the same time: then the oldest stay. */
+    /* Others may have opened at the same time: then the oldest stay. */
     return check_place(tso, tso->socket);
 }
 
@@ -244,6 +244,6 @@ static int tso_open_for(struct lane_opening *opening, struct lane **lane)
     return tso_lane_open(&options, lane);
 }
 
-/** Beside DATA something has to carry the rest, to the same address. */
+/** Another lane must carry frames other than DATA, to the same address. */
 const struct lane_type tso_lane_type = {
     .open = tso_open_for, .beside = LANE_PACKET, .explain = packet_explain};

@@ -8,22 +8,22 @@
 #include <stddef.h>
 #include <string.h>
 
-/** What is kept with the headers is at most so long. */
+/** The most bytes kept with the headers. */
 #define LEAD_BYTES_MAX 1024
 
-/** Frames of at most so many bytes after the Ethernet header may have been padded to them. */
+/** Frames of at most this many bytes after the Ethernet header may have been padded. */
 #define PADDED_BYTES 46
 
 #define IP_VERSION_WORDS 0x45
 #define IP_DONT_FRAGMENT 0x40
 #define IP_FRAGMENT_AT 6
-/** There is more of what was one, or it does not begin with this. */
+/** More fragments follow, or it is not the first. */
 #define IP_FRAGMENT_MASK 0x3FFF
 
 #define TCP_WORDS 0x50
 #define TCP_CHECKSUM_AT 16
-/** ACK: without it kernels do not join. Not PSH, which would let the last frame overtake the others
- *  where they are joined. */
+/** ACK: without it kernels do not join segments. Not PSH, with which the last frame could overtake
+ *  the others where they are joined. */
 #define TCP_FLAGS 0x10
 
 static void put_be16(uint8_t *at, uint32_t value)
@@ -60,8 +60,8 @@ static uint32_t sum_of(const uint8_t *bytes, unsigned count, uint32_t sum)
     return sum;
 }
 
-/** Adds up as many 16-bit words as there are, in the order that memory has them in: their sum only
- *  has to be turned round (RFC 1071, section 2). @return folded to 16 bits */
+/** Adds 16-bit words in memory order; only their sum must be byte-swapped (RFC 1071, section 2).
+ *  @return folded to 16 bits */
 static uint32_t sum_in_memory(const uint8_t *bytes, size_t count)
 {
     uint64_t sums[4] = {0};
@@ -113,8 +113,8 @@ bool tso_head_is_whole(const struct tso_head *head, const struct iovec *parts, u
     return (total & 0xFFFF) + (total >> 16) == 0xFFFF;
 }
 
-/** The time to live, which nobody counts down. What differs in it is not joined: so what was sent
- *  together stays so, and no more than that, which may be longer than a receiver has room for. */
+/** The time to live, which no router decrements. Segments with different ones are not joined. So
+ *  segments of different sends are not joined, which could exceed the receiver's room. */
 static uint8_t hops_of(uint64_t offset)
 {
     return (uint8_t)(1 + offset / 1024 % 64);
@@ -180,8 +180,8 @@ void tso_head_align(struct tso_head *head, const struct iovec *parts, unsigned c
         before_longest > LEAD_BYTES_MAX) {
         return;
     }
-    /* No less than a line: the receiver copies from the beginning of these pages to so far in its
-     * buffer, which often begins 16 bytes into a page, where malloc() puts it. */
+    /* At least a line: the receiver copies from the beginning of these pages to this offset in its
+     * buffer, which often begins 16 bytes into a page, as malloc() places it. */
     size_t lead =
         before_longest + COPY_LINE_BYTES + -(uintptr_t)longest->iov_base % COPY_LINE_BYTES;
     head->offload.hdr_len = (uint16_t)(head->offload.hdr_len + lead);

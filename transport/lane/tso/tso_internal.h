@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tso_internal.h - what the files of the lane share whose data network cards cut. For lane/tso*.c
- * only.
+ * tso_internal.h - shared by the files of this lane. For lane/tso*.c only.
  */
 #ifndef BEOWIRE_LANE_TSO_INTERNAL_H
 #define BEOWIRE_LANE_TSO_INTERNAL_H
@@ -16,18 +15,18 @@
 #include <net/ethernet.h>
 #include <stddef.h>
 
-/** Memory for what nobody expected: as many calls as may bring 64 KB. */
+/** Calls for which there is memory for unexpected data; each may receive 64 KB. */
 #define TSO_ROOM_CALLS 4
 #define TSO_ROOM_CALL_BYTES (sizeof(struct tso_head) + (size_t)TSO_PAYLOAD_BYTES_MAX)
 #define TSO_ROOM_BYTES (TSO_ROOM_CALLS * TSO_ROOM_CALL_BYTES)
 
-/** Calls of one receive() at most: each may bring a segment or 44 of DATA. */
+/** The most calls of one receive(): each may receive a segment or 44 of DATA. */
 #define TSO_CALLS_MAX ENDPOINT_RECEIVE_FRAMES
 
 struct tso_lane {
     struct lane lane; /* first: the layers above know only this */
     int socket;
-    uint32_t uncut_calls; /* so many do not try whether the kernel cuts */
+    uint32_t uncut_calls; /* remaining calls without trying whether the kernel cuts */
     uint8_t mac[ETH_ALEN];
     uint16_t ethertype;
     uint16_t endpoint;
@@ -35,8 +34,8 @@ struct tso_lane {
     struct lane_expectation expectation;
     uint8_t *room;
     size_t room_used;
-    uint32_t unplaced_calls; /* so many do not rely on the expectation: it was wrong */
-    bool streaming;          /* the receive() before this one found something */
+    uint32_t unplaced_calls; /* remaining calls that ignore the expectation, because it was wrong */
+    bool streaming;          /* the previous receive() found something */
     struct frame_data heads[TSO_CALLS_MAX];
     struct tso_run_head run_heads[TSO_CALLS_MAX];
 };

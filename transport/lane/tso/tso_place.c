@@ -9,13 +9,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/** Of this thread's network namespace. */
+/** For this thread's network namespace. */
 #define LIST "/proc/thread-self/net/packet"
 
 /** Columns of a line: sk RefCnt Type Proto Iface R Rmem User Inode. */
 enum column { TYPE = 2, PROTOCOL = 3, INDEX = 4, INODE = 8, COLUMNS = 9 };
 
-/** Reads the numbers of a line, of which that of the protocol is hexadecimal; the head has none. */
+/** Parses the numbers of a line; the protocol is hexadecimal. The heading has none. */
 static void read_line(char *line, unsigned long numbers[COLUMNS])
 {
     char *rest = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments and frames in: payloads where they are expected, or into the lane's own memory. */
+/* Received segments and frames: payloads at the expected place, or in the lane's own memory. */
 #include "tso_internal.h"
 
 #include "lane/copy.h"
@@ -8,25 +8,25 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/** After something else came than was expected, which has to be copied twice, so many calls put
- * what comes into memory of ours, from where it is copied once. */
+/** After unexpected data, which had to be copied twice, this many calls receive into our own
+ *  memory, from where it is copied once. */
 #define UNPLACED_CALLS 8
 
-/** Where the bytes of one call have been put. */
+/** Where the bytes of one call are. */
 struct landing {
     const struct tso_head *head; /* in the room */
-    uint8_t *target;             /* the first of the payload, ... */
+    uint8_t *target;             /* the first bytes of the payload */
     uint32_t target_bytes;
-    uint8_t *rest; /* ... and the others, behind the head */
+    uint8_t *rest; /* the other bytes, behind the head */
 };
 
-/** Receives into one piece of memory, for which the kernel need not be given a list. */
+/** Receives into one piece of memory, without a list for the kernel. */
 static ssize_t take_whole(const struct tso_lane *tso, uint8_t *at)
 {
     return recv(tso->socket, at, TSO_ROOM_CALL_BYTES, MSG_DONTWAIT | MSG_TRUNC);
 }
 
-/** Receives the payload, as far as it goes, where it is expected. */
+/** Receives the payload to its expected place, as far as it fits. */
 static ssize_t take_apart(const struct tso_lane *tso, uint8_t *at, const struct landing *landing)
 {
     struct iovec parts[3] = {
@@ -39,7 +39,7 @@ static ssize_t take_apart(const struct tso_lane *tso, uint8_t *at, const struct 
     return recvmsg(tso->socket, &message, MSG_DONTWAIT | MSG_TRUNC);
 }
 
-/** @return bytes of payload that have come; -EAGAIN or another negative errno. */
+/** @return bytes of payload received; -EAGAIN or another negative errno. */
 static int take(struct tso_lane *tso, struct landing *landing)
 {
     const struct lane_expectation *expected = &tso->expectation;
@@ -59,7 +59,7 @@ static int take(struct tso_lane *tso, struct landing *landing)
         return -errno;
     }
     if ((size_t)received <= sizeof *landing->head || (size_t)received > TSO_ROOM_CALL_BYTES) {
-        return 0; /* no payload, or more than there can be */
+        return 0; /* no payload, or too much */
     }
     return (int)((size_t)received - sizeof *landing->head);
 }
@@ -74,7 +74,7 @@ static bool is_expected(const struct lane_expectation *expected,
            segments->bytes <= expected->bytes && memcmp(from, &expected->from, sizeof *from) == 0;
 }
 
-/** Was it damaged on its way, as far as its checksum tells? */
+/** Does its checksum show that it was damaged? */
 static bool is_damaged(const struct tso_lane *tso, const struct landing *landing, uint32_t bytes)
 {
     uint32_t first = bytes < landing->target_bytes ? bytes : landing->target_bytes;
@@ -84,7 +84,7 @@ static bool is_damaged(const struct tso_lane *tso, const struct landing *landing
            !tso_head_is_whole(landing->head, parts, 2);
 }
 
-/** Makes the payload one piece in our own memory. */
+/** Makes the payload contiguous in our own memory. */
 static const uint8_t *gather(struct tso_lane *tso, const struct landing *landing, uint32_t bytes)
 {
     uint8_t *at = landing->rest;
@@ -99,7 +99,7 @@ static const uint8_t *gather(struct tso_lane *tso, const struct landing *landing
     return at;
 }
 
-/** Something else has come than was expected. */
+/** Something unexpected has arrived. */
 static void note_unexpected(struct tso_lane *tso, const struct landing *landing)
 {
     if (landing->target_bytes > 0) {
@@ -138,12 +138,11 @@ static void hand_out_data(struct tso_lane *tso, const struct landing *landing,
         expected->frames = expected->bytes > 0;
         return;
     }
-    expected->frames = 0; /* its place may be handed out in another frame now */
+    expected->frames = 0; /* another frame may be at its place now */
     note_unexpected(tso, landing);
 }
 
-/** @param taken so many frames were handed out before
- *  @return how many more, at most `count`. */
+/** @param taken frames returned before @return the number of further ones, at most `count`. */
 static unsigned hand_out(struct tso_lane *tso, const struct landing *landing,
                          const struct tso_segments *segments, unsigned taken,
                          struct lane_incoming *frames, unsigned count)
@@ -166,8 +165,8 @@ static unsigned hand_out(struct tso_lane *tso, const struct landing *landing,
                          &tso->run_heads[taken], frames, count);
 }
 
-/** Is it worth a system call to look whether more has come, and room left for so many frames? Once
- *  all is `here` that was expected, the next receive() is told what follows. */
+/** Is another system call worth while, with room for this many frames? When all expected data is
+ *  `here`, the next expectation is set before the next receive(). */
 static bool is_worth_another(const struct tso_lane *tso, bool here, unsigned left)
 {
     return tso->streaming && tso->room_used + TSO_ROOM_CALL_BYTES <= TSO_ROOM_BYTES &&

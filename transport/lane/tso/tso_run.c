@@ -29,14 +29,14 @@ static const struct frame_eager *eager_of(const struct lane_outgoing *frame)
     return (const struct frame_eager *)(const void *)(frame->head + sizeof(struct frame_header));
 }
 
-/** Is this the first frame of a message that has others? */
+/** Is this the first frame of a message with others? */
 static bool begins_message(const struct lane_outgoing *frame)
 {
     return header_of(frame)->type == FRAME_EAGER &&
            from_le32(eager_of(frame)->message_bytes) > length_of(frame) - EAGER_BYTES;
 }
 
-/** Does the head of this FRAGMENT say nothing but what follows from where it is? */
+/** Is all of this FRAGMENT's head implied by its place? */
 static bool needs_no_head(const struct lane_outgoing *frame)
 {
     return header_of(frame)->type == FRAME_FRAGMENT && from_le16(header_of(frame)->flags) == 0;
@@ -57,7 +57,7 @@ static void add_part(struct tso_run *run, const uint8_t *data, uint32_t bytes)
     run->bytes += bytes;
 }
 
-/** Adds a frame without the first so many bytes of its head. */
+/** Adds a frame without the first `without` bytes of its head. */
 static void add(struct tso_run *run, const struct lane_outgoing *frame, uint32_t without)
 {
     add_part(run, frame->head + without, frame->head_bytes - without);
@@ -65,13 +65,13 @@ static void add(struct tso_run *run, const struct lane_outgoing *frame, uint32_t
     run->frames++;
 }
 
-/** Are all of its segments whole, so that another can follow? */
+/** Are all its segments full, so that another can follow? */
 static bool is_whole(const struct tso_run *run)
 {
     return run->bytes == run->frames * run->segment_bytes;
 }
 
-/** Is the frame what follows in the message? */
+/** Is it the next frame of the message? */
 static bool follows(const struct tso_run *run, const struct lane_outgoing *frame)
 {
     return needs_no_head(frame) && from_le16(fragment_of(frame)->message) == run->name &&
@@ -79,8 +79,8 @@ static bool follows(const struct tso_run *run, const struct lane_outgoing *frame
            is_whole(run) && length_of(frame) - FRAGMENT_BYTES <= run->segment_bytes;
 }
 
-/** Begins with a message, or in the middle of one. @return false: it is neither, or its segments
- *  are not such that the first one is its EAGER. */
+/** Begins with a message, or within one. @return false: neither, or its segments do not begin with
+ *  its EAGER. */
 static bool begin_message(struct tso_run *run, const struct lane_outgoing *first,
                           const struct lane_outgoing *second)
 {
@@ -146,7 +146,7 @@ void tso_run_load(struct tso_run *run, const struct lane_outgoing *frames, unsig
     }
 }
 
-/** The head that the FRAGMENT at this segment has not. */
+/** The head that the FRAGMENT at this segment lacks. */
 static void write_head(struct tso_run_head *head, const struct tso_segments *segments,
                        uint32_t index, uint32_t bytes)
 {

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tso_run.h - sequenced frames that network cards cut: which of them go together, and how they are
- * told apart again.
+ * tso_run.h - sequenced frames that network cards cut: which ones are sent together, and how they
+ * are separated again.
  *
- * Frames of one length, the last perhaps shorter, simply follow one another:
+ * Frames of one length, the last perhaps shorter, are consecutive:
  *
  *      segments   | head payload | head payload | head payload |
  *
- * Those of one message need one head between them. What is cut is the head of its EAGER and then
- * the message, in segments of which the first is that frame as it is:
+ * Those of one message share one head: the head of its EAGER is followed by the message, in
+ * segments of which the first is that EAGER frame:
  *
  *      segments   | head payload | payload        | payload       |
  *      frames       EAGER          FRAGMENT         FRAGMENT
  *
- * What the heads of the FRAGMENTs would say follows from the headers of each segment (tso_head.h):
- * their sequence, and where in the message they belong. What they would say of the sender (its
- * number, acknowledgement and credit) is missing, hence `tacit` (lane.h). So each segment can be
- * handed on by itself, and sent again as a frame of its own.
+ * The headers of each segment (tso_head.h) imply the sequence of the FRAGMENTs and their place in
+ * the message. Their sender's number, acknowledgement and credit are missing, hence `tacit`
+ * (lane.h). So each segment can be processed separately, and retransmitted as a frame of its own.
  *
  * Pure. One thread.
  */
@@ -29,23 +28,23 @@
 
 #include <sys/uio.h>
 
-/** Frames that are sent together at most: full ones of an MTU of 1,500, as many as one IP packet
- * has room for. */
+/** The most frames sent together: full ones at an MTU of 1,500, as many as fit into one IP
+ *  packet. */
 #define TSO_RUN_FRAMES_MAX 46
 
-/** Frames that go together. */
+/** Frames that are sent together. */
 struct tso_run {
     enum tso_kind kind; /**< TSO_FRAMES or TSO_MESSAGE */
     unsigned frames;
     uint16_t destination;
     uint32_t key;
-    uint32_t sequence; /**< this and the next four: as in struct tso_segments */
+    uint32_t sequence; /**< this and the next four as in struct tso_segments */
     uint16_t name;
     uint32_t offset;
     uint32_t segment_bytes;
     uint32_t bytes;
     unsigned part_count; /**< of `parts` */
-    /** Where the bytes are, in order; but the first is left to whoever puts headers before them. */
+    /** The bytes in order; the first part is left for headers. */
     struct iovec parts[1 + 2 * TSO_RUN_FRAMES_MAX];
 };
 
@@ -55,20 +54,20 @@ struct tso_run_head {
     struct frame_fragment fragment;
 };
 
-/** Finds those that go together from the first frame on.
+/** Finds the frames that can be sent together with the first.
  *
- * @param frames sequenced ones, `count` (> 0) of them, in the order of their sequence
- * @param most so many at most, 1 .. TSO_RUN_FRAMES_MAX */
+ *  @param frames `count` (> 0) sequenced ones, in the order of their sequence
+ *  @param most at most this many, 1 .. TSO_RUN_FRAMES_MAX */
 void tso_run_load(struct tso_run *run, const struct lane_outgoing *frames, unsigned count,
                   unsigned most);
 
-/** Makes frames of segments again.
+/** Converts segments to frames.
  *
- * @param segments as read, not of TSO_DATA
- * @param payload theirs; has to outlive the use of the frames
- * @param heads room for as many as `frames` has; the same
- * @param count (> 0) room in `frames`
- * @return how many there are (1 .. count): those beyond are left out */
+ *  @param segments from the headers, not of TSO_DATA
+ *  @param payload of the segments; must outlive the frames
+ *  @param heads room for as many as `frames` has; must outlive the frames
+ *  @param count (> 0) room in `frames`
+ *  @return their number (1 .. count); further ones are left out */
 unsigned tso_run_split(const struct tso_segments *segments, const uint8_t *payload,
                        const struct lane_address *from, struct tso_run_head *heads,
                        struct lane_incoming *frames, unsigned count);

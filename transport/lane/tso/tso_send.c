@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments and frames out: as many as go together with each system call. */
+/* Sends segments and frames, as many as possible by each system call. */
 #include "tso_internal.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
-/** After the kernel has refused to cut, so many calls send segments and frames one by one. */
+/** After the kernel has refused to cut, this many calls send segments and frames singly. */
 #define UNCUT_CALLS 1000
 
 /** Sends segments in one call.
  *
- * @param parts `count` of them: the first is overwritten with their headers, the others have their
- *        payload
- * @return 0 or a negative errno */
+ *  @param parts `count` of them: the first is overwritten with their headers, the others have their
+ *         payload
+ *  @return 0 or a negative errno */
 static int send_parts(struct tso_lane *tso, const struct tso_segments *segments,
                       struct iovec *parts, unsigned count)
 {
@@ -36,7 +36,7 @@ static int send_segments(struct tso_lane *tso, const struct tso_segments *segmen
     return send_parts(tso, segments, parts, 2);
 }
 
-/** Cuts ourselves. @return the bytes that have gone. */
+/** Cuts in software. @return the bytes sent. */
 static uint32_t send_one_by_one(struct tso_lane *tso, const struct tso_segments *segments,
                                 const uint8_t *payload)
 {
@@ -56,7 +56,7 @@ static uint32_t send_one_by_one(struct tso_lane *tso, const struct tso_segments 
     return gone;
 }
 
-/** Whoever cuts counts 32 bits of the offset on, and leaves the others (tso_head.h). */
+/** The card increments the low 32 bits of the offset only (tso_head.h). */
 static bool crosses_four_gigabytes(const struct tso_segments *segments)
 {
     return segments->offset >> 32 != (segments->offset + segments->bytes - 1) >> 32;
@@ -75,7 +75,7 @@ static void note_sent(struct tso_lane *tso, uint32_t bytes, uint32_t segment_byt
     tso->lane.sent_bytes += bytes + (uint64_t)frames * TSO_OVERHEAD_BYTES;
 }
 
-/** Is it not tried at the moment whether the kernel cuts? Counts the calls for which it is not. */
+/** Is cutting by the kernel suspended? Counts the calls of the suspension. */
 static bool cuts_by_hand(struct tso_lane *tso)
 {
     bool by_hand = tso->uncut_calls > 0;
@@ -87,7 +87,7 @@ static bool cuts_by_hand(struct tso_lane *tso)
 static void note_refused_train(struct tso_lane *tso)
 {
     tso->lane.refused_trains++;
-    tso->uncut_calls = UNCUT_CALLS - 1; /* this one is the first */
+    tso->uncut_calls = UNCUT_CALLS - 1; /* this call is the first */
 }
 
 static bool send_data(struct tso_lane *tso, const struct lane_address *to,
@@ -122,10 +122,11 @@ static bool send_data(struct tso_lane *tso, const struct lane_address *to,
         gone = send_one_by_one(tso, &segments, data->payload);
     }
     note_sent(tso, gone, data->segment_bytes);
-    return gone > 0; /* what did not go is as good as lost */
+    return gone > 0; /* unsent data counts as lost */
 }
 
-/** Sends the first of these frames, as many as go together, at most `most`. @return how many. */
+/** Sends the first of these frames, as many as go together, at most `most`. @return their
+ *  number. */
 static unsigned send_run(struct tso_lane *tso, const struct lane_address *to,
                          const struct lane_outgoing *frames, unsigned count, unsigned most)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The socket: where it is, and how it is opened. */
+/* The socket: its address, and opening it. */
 #include "udp.h"
 
 #include "frame/address_layout.h"
@@ -61,7 +61,7 @@ static bool is_mapped(const uint8_t *ip)
     return memcmp(ip, mapped_prefix, sizeof mapped_prefix) == 0;
 }
 
-/** Is it an address of the host itself, which means another host elsewhere? */
+/** Is it a loopback address, which is another host elsewhere? */
 static bool is_loopback(const uint8_t *ip)
 {
     struct in6_addr address;
@@ -96,8 +96,8 @@ static bool is_of_this_host(const struct udp_lane *udp, const struct lane_addres
     return own;
 }
 
-/** What goes to another interface of this host must not leave through ours: it would come back as
- *  from a stranger who pretends to be us, and be dropped. */
+/** Frames for another interface of this host must not leave through ours: they would come back as
+ *  if another host used our address, and be dropped. */
 static void note_neighbour(struct udp_lane *udp, const struct lane_address *place)
 {
     const struct udp_place *at = (const struct udp_place *)(const void *)place;
@@ -141,7 +141,7 @@ static int udp_descriptor(const struct lane *lane)
     return ((const struct udp_lane *)(const void *)lane)->socket;
 }
 
-/* The socket is told so by whoever calls this (lanes_busy_poll()). */
+/* The caller has set up the socket (lanes_busy_poll()). */
 static void udp_busy_poll(struct lane *lane, uint32_t time_us, int by)
 {
     (void)by;
@@ -185,7 +185,7 @@ static const struct lane_operations udp_operations = {
     .close = udp_close,
 };
 
-/** Is it an address that others can use? Link-local ones mean something else on each link. */
+/** Is it an address that others can use? Link-local ones are valid on one link only. */
 static bool is_usable(const struct sockaddr *address)
 {
     union udp_sockaddr copy;
@@ -203,7 +203,7 @@ static bool is_usable(const struct sockaddr *address)
     return !IN6_IS_ADDR_LINKLOCAL(&copy.v6.sin6_addr) && !IN6_IS_ADDR_MULTICAST(&copy.v6.sin6_addr);
 }
 
-/** Finds the address of the interface that the socket will have. */
+/** Finds the address of the interface, for the socket. */
 static int find_address(struct udp_lane *udp, uint16_t port, union udp_sockaddr *own)
 {
     struct interfaces interfaces;
@@ -280,9 +280,10 @@ static int hear_errors(const struct udp_lane *udp, int socket)
     return socket_set(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
 }
 
-/** How long a datagram may be. What ICMP says of the way to a host, which anybody can say, is
- *  nothing to this socket: CONNECT finds out what arrives. Once datagrams have to be cut, routers
- * do it, or, where these do not (IPv6), our kernel, to what ICMP says, but 1,280 bytes at least. */
+/** The longest datagram. This socket ignores ICMP about the path to a host, which anybody can
+ *  forge; CONNECT finds out what arrives. Once datagrams must be fragmented, routers do it, or,
+ *  where they do not (IPv6), our kernel, to the length in the ICMP message, but at least 1,280
+ *  bytes. */
 static int limit_length(const struct udp_lane *udp, int socket)
 {
     if (udp->family == AF_INET) {
@@ -297,8 +298,8 @@ void udp_cut(struct lane *lane, bool known)
 {
     struct udp_lane *udp = udp_of(lane);
 
-    /* Of IPv6, ICMP quotes so much that the way is known to be narrow, if it says so at all: else
-     * only who forges it would have anything cut. */
+    /* For IPv6, ICMP quotes enough to be believed. Otherwise only forgers could cause
+     * fragmentation. */
     if (!udp->cuts_datagrams && (known || udp->family == AF_INET)) {
         udp->cuts_datagrams = true;
         (void)limit_length(udp, udp->socket);
@@ -308,8 +309,8 @@ void udp_cut(struct lane *lane, bool known)
 
 int udp_tune_sending(const struct udp_lane *udp, int socket)
 {
-    /* Out through this interface, also if another is on the same network; in from any, so that
-     * endpoints of one host reach each other (SO_BINDTODEVICE would not let them). */
+    /* Sends through this interface, even if another is on the same network; receives from any, so
+     * that endpoints of one host reach each other (SO_BINDTODEVICE would prevent that). */
     int status = pin(udp, socket, true);
     if (status == 0) {
         status = hear_errors(udp, socket);
@@ -321,7 +322,7 @@ int udp_tune_sending(const struct udp_lane *udp, int socket)
     return status;
 }
 
-/** A kernel without it would send a train as one datagram, and not complain. */
+/** A kernel without it would send a train as one datagram without an error. */
 static bool can_segment(const struct udp_lane *udp)
 {
     int bytes = 0;
@@ -330,7 +331,7 @@ static bool can_segment(const struct udp_lane *udp)
     return getsockopt(udp->socket, SOL_UDP, UDP_SEGMENT, &bytes, &length) == 0;
 }
 
-/** What of it the kernel does not have, the lane does without. */
+/** Sets options; the lane works without those that the kernel lacks. */
 static void tune_socket(struct udp_lane *udp)
 {
     struct lane *lane = &udp->lane;
@@ -363,9 +364,9 @@ static void tune_socket(struct udp_lane *udp)
         socket_set_buffer(udp->socket, SO_RCVBUF, LANE_BULK_BUFFER_BYTES) / LANE_BULK_BUFFER_SHARE;
 }
 
-/** Binds it to a port that it has for TCP, too, which its witness needs and another user could have
- *  taken; without that only if the port is asked for by number, or none is free for both.
- *  @param own gets the port if it is 0 */
+/** Binds it to a port that is also free for TCP, which its witness needs and another user could
+ *  take. Without that only if the port is requested by number, or none is free for both. @param own
+ *  gets the port if it is 0 */
 static int bind_to(struct udp_lane *udp, union udp_sockaddr *own)
 {
     socklen_t length = udp->family == AF_INET ? sizeof own->v4 : sizeof own->v6;

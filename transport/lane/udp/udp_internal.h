@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * udp_internal.h - what the files of the UDP lane share. For lane/udp*.c only.
+ * udp_internal.h - shared by the files of the UDP lane. For lane/udp*.c only.
  */
 #ifndef BEOWIRE_LANE_UDP_INTERNAL_H
 #define BEOWIRE_LANE_UDP_INTERNAL_H
@@ -18,35 +18,36 @@
 /** Longest datagram over IPv4, and short enough for IPv6. */
 #define UDP_DATAGRAM_BYTES_MAX 65507u
 
-/** Refusals that are remembered until lost() is asked; a further one is forgotten. */
+/** Refusals kept until lost() is called; further ones are dropped. */
 #define UDP_LOST_MAX 16
 
-/** Other interfaces of this host, that endpoints use with whom we speak. */
+/** Other interfaces of this host whose endpoints communicate with us. */
 #define UDP_NEIGHBOURS_MAX 8
 
-/** So many peers that come by one address can wait for a process that stands still, and be answered
- *  by its kernel: where a socket has a shorter queue (net.core.somaxconn: 4,096; 128 before Linux
- *  5.4) more sockets listen, so many at most. */
+/** How many peers at one address can wait for a stopped process, answered by its kernel. If a
+ *  socket has a shorter queue (net.core.somaxconn: 4,096; 128 before Linux 5.4), more sockets
+ *  listen, up to the second number. */
 #define UDP_WITNESS_ROOM 1024
 #define UDP_WITNESSES_MAX 8
 
-/** So many ports that are free for TCP are tried until one is also free for UDP. */
+/** How many ports that are free for TCP are tried until one is also free for UDP. */
 #define UDP_PORT_ATTEMPTS 32
 
-/** A socket's pending error is that of some datagram sent before, to whomever: the call that
- *  reports it has done nothing, and is repeated, but not for ever. */
+/** A socket's pending error belongs to some earlier datagram: the call that reports it has done
+ *  nothing, and is repeated, at most this often. */
 #define UDP_ERROR_ATTEMPTS 8
 
 /** Peers whose sends are counted, and that may have a shortcut (udp_shortcut.c). */
 #define UDP_SHORTCUTS 8
 
-/** A peer gets a shortcut at so many sends: it takes 20 us to open, and saves 0.3 us each time. */
+/** A peer gets a shortcut after this many sends: opening takes 20 us, and each send saves 0.3
+ *  us. */
 #define UDP_SHORTCUT_SENDS 256
 
-/** After one could not be opened, or was of no use, so many sends do without. */
+/** After a shortcut could not be opened, or was useless, this many sends do without. */
 #define UDP_SHORTCUT_AGAIN_SENDS 65536
 
-/** A way to one peer that is quicker than through the lane's socket. */
+/** A connected socket to one peer, quicker than the lane's socket. */
 struct udp_shortcut {
     struct lane_address to;
     uint64_t used; /* when, by shortcut_clock */
@@ -62,25 +63,25 @@ struct udp_lane {
     struct lane_address own;
     bool loops;          /* the address is of this host only */
     unsigned index;      /* of the interface */
-    bool never_segments; /* the kernel cannot cut what is sent */
-    bool deaf;           /* it does not say what ICMP says */
-    bool pinned;         /* frames leave through it, and not where the routes lead */
-    bool cuts_datagrams; /* those that are too long for their way are cut (udp_cut()) */
+    bool never_segments; /* the kernel cannot segment */
+    bool deaf;           /* it does not report ICMP messages */
+    bool pinned;         /* frames leave through this interface, not by the routing table */
+    bool cuts_datagrams; /* too long datagrams are fragmented (udp_cut()) */
     uint8_t neighbours[UDP_NEIGHBOURS_MAX][16]; /* addresses of this host's other interfaces */
     unsigned neighbour_count;
     struct udp_shortcut shortcuts[UDP_SHORTCUTS];
     uint64_t shortcut_clock;    /* sends to peers that may have one */
-    uint32_t unsegmented_calls; /* so many sends do not try the offload again */
+    uint32_t unsegmented_calls; /* remaining sends that do not try the offload */
     uint32_t kernel_drops;      /* as last read */
     uint8_t *room;              /* ROOM_TRAINS * TRAIN_ROOM_BYTES */
-    size_t room_used;           /* by frames that were handed out, or will be */
-    struct train_run runs[2];   /* came, and are not yet handed out; in order */
+    size_t room_used;           /* by frames returned, or to be returned */
+    struct train_run runs[2];   /* received and not yet returned; in order */
     struct lane_address runs_from;
     struct lane_expectation expectation;
-    unsigned train_frames; /* of the train that came last */
-    bool streaming;        /* the receive() before this one found something */
-    bool polls;            /* the socket looks into the card's queue where it has nothing */
-    uint32_t looks;        /* at the socket, while that is so */
+    unsigned train_frames; /* of the last received train */
+    bool streaming;        /* the previous receive() found something */
+    bool polls;            /* the socket polls the card's queue when it has nothing */
+    uint32_t looks;        /* polls of the socket while that is so */
     struct lane_loss lost[UDP_LOST_MAX];
     unsigned lost_count;
     struct ping ping;
@@ -89,7 +90,7 @@ struct udp_lane {
     uint32_t status_calls;
 };
 
-/** How a lane_address of this lane looks inside. */
+/** The contents of a lane_address of this lane. */
 struct udp_place {
     uint8_t ip[16];  /* IPv6, or IPv4-mapped (RFC 4291, 2.5.5.2) */
     in_port_t port;  /* network order */
@@ -112,24 +113,25 @@ static inline struct udp_lane *udp_of(struct lane *lane)
 socklen_t udp_sockaddr_of(const struct udp_lane *udp, const struct lane_address *place,
                           union udp_sockaddr *address);
 
-/** An address of another family gives one of zeroes, which is nobody's. */
+/** An address of another family gives zeros, which are no address. */
 struct lane_address udp_place_of(const union udp_sockaddr *address);
 
-/** Takes what ICMP has to say from the socket; keeps the refusals for lost(). */
+/** Reads ICMP errors from the socket; keeps refusals for lost(). */
 void udp_read_errors(struct udp_lane *udp);
 
 /** Pins the socket to its interface, or lets routes decide. @return 0 or a negative errno. */
 int udp_pin(struct udp_lane *udp, bool pinned);
 
-/** From now on the kernel, or a router, cuts what is too long for the interface or for its way. */
+/** From now on the kernel, or a router, fragments datagrams too long for the interface or the
+ *  path. */
 void udp_cut(struct lane *lane, bool known);
 
-/** Options that what a socket sends should have: out through our interface, errors, room. @return 0
- *  or a negative errno. */
+/** Sets options of a sending socket: our interface, errors, buffer. @return 0 or a negative
+ *  errno. */
 int udp_tune_sending(const struct udp_lane *udp, int socket);
 
-/** Counts a send to a peer that is not on this host's other interfaces.
- *  @return a socket that is connected to it, and sends as if from the lane's own; -1: none. */
+/** Counts a send to a peer that is not on this host's other interfaces. @return a socket connected
+ *  to it that sends from the lane's address; -1: none. */
 int udp_shortcut(struct udp_lane *udp, const struct lane_address *to);
 
 /** Closes the shortcut to a peer. */
@@ -154,7 +156,7 @@ enum lane_witness udp_witness(struct lane *lane, int called[LANE_WITNESS_CALLS])
 void udp_dismiss_witness(struct lane *lane, const int called[LANE_WITNESS_CALLS]);
 int udp_status(struct lane *lane);
 
-/** Makes the memory that udp_receive() needs. @return 0, or -ENOMEM. */
+/** Allocates the memory of udp_receive(). @return 0, or -ENOMEM. */
 int udp_receive_open(struct udp_lane *udp);
 
 #endif /* BEOWIRE_LANE_UDP_INTERNAL_H */

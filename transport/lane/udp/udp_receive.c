@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames in. What is handed out lies in `room`, which is used from the front, so that a few short
- * frames at a time stay in the same few cache lines; or at the target of the expectation. */
+/* Received frames. They are in `room`, which is used from the front, so that a few short frames at
+ * a time stay in the same few cache lines; or at the target of the expectation. */
 #include "udp_internal.h"
 
 #include "tuning.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-/** Trains that `room` has place for, whatever they are. */
+/** The number of trains of any kind that fit into `room`. */
 #define ROOM_TRAINS 2
 
 #define CACHE_LINE_BYTES 64
@@ -21,7 +21,7 @@ int udp_receive_open(struct udp_lane *udp)
     return udp->room == NULL ? -ENOMEM : 0;
 }
 
-/** Frames that have come and were too many for the last receive(). */
+/** Returns frames that were too many for the last receive(). */
 static unsigned take_waiting(struct udp_lane *udp, struct lane_incoming *frames, unsigned count)
 {
     unsigned taken = train_take(&udp->runs[0], &udp->runs_from, frames, count);
@@ -29,7 +29,7 @@ static unsigned take_waiting(struct udp_lane *udp, struct lane_incoming *frames,
     return taken + train_take(&udp->runs[1], &udp->runs_from, frames + taken, count - taken);
 }
 
-/** Length of the frames of what recvmsg() has brought. */
+/** Length of the frames that recvmsg() has received. */
 static uint32_t frame_bytes_of(struct msghdr *message, uint32_t bytes)
 {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
@@ -45,8 +45,8 @@ static uint32_t frame_bytes_of(struct msghdr *message, uint32_t bytes)
     return bytes;
 }
 
-/** Takes a train, and hands out up to `count` of its frames.
- *  @return how many; -EAGAIN: nothing has come; another negative errno: the socket's error. */
+/** Receives a train, and returns up to `count` of its frames. @return their number; -EAGAIN: none;
+ *  another negative errno: the socket's error. */
 static int receive_train(struct udp_lane *udp, struct lane_incoming *frames, unsigned count)
 {
     struct iovec parts[TRAIN_PARTS_MAX];
@@ -90,17 +90,17 @@ static bool has_room(const struct udp_lane *udp)
     return udp->room_used + TRAIN_ROOM_BYTES <= ROOM_TRAINS * TRAIN_ROOM_BYTES;
 }
 
-/** Is it worth a system call to look for another train now? Not for one that would have to be cut
- *  in two, and not if frames come one at a time: then the answer is more urgent. Nor if all that
- * was expected has come: what to expect next is said before the next receive(). */
+/** Is another system call worth while? Not for a train that would have to be divided; nor if frames
+ *  come one at a time, because then the answer is more urgent; nor if all expected data has
+ *  arrived, because the next expectation is set before the next receive(). */
 static bool is_worth_another(const struct udp_lane *udp, unsigned left, bool expected)
 {
     return udp->streaming && udp->runs[0].bytes == 0 && udp->runs[1].bytes == 0 &&
            left >= udp->train_frames && (!expected || udp->expectation.frames > 0);
 }
 
-/** Is nothing there, and is this no look at which the card's queue is to be polled? Asking for the
- *  length of the next datagram polls nothing, where recvmsg() would each time (queue_poll.h). */
+/** Is nothing there, and does this call not poll the card's queue? Asking for the length of the
+ *  next datagram polls nothing; recvmsg() would each time (queue_poll.h). */
 static bool is_quiet(struct udp_lane *udp)
 {
     int bytes = 0;
@@ -124,7 +124,7 @@ unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned c
         if (got > 0) {
             taken += (unsigned)got;
         } else if (got == -EAGAIN || ++attempts == UDP_ERROR_ATTEMPTS) {
-            break; /* what else there is, is for the next call */
+            break; /* the rest is for the next call */
         } else if (got < 0) {
             udp_read_errors(udp);
         }

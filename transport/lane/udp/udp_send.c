@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames out: as few system calls, and as few ways through the kernel, as their lengths allow. */
+/* Sends frames by as few system calls, and passes through the kernel, as their lengths permit. */
 #include "frame/frame.h"
 #include "lane/socket.h"
 #include "udp_internal.h"
@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <netinet/udp.h>
 
-/** After the kernel has refused to segment (a card that cannot compute checksums, a path with a
- *  shorter MTU), so many calls go without, before it is tried again. */
+/** After the kernel has refused segmentation (a card that cannot compute checksums, a path with a
+ *  smaller MTU), this many calls do without it. */
 #define UNSEGMENTED_CALLS 1000
 
 #define CONTROL_BYTES CMSG_SPACE(sizeof(uint16_t))
 
-/** What one sendmmsg() is given: each message a train, or a single frame. */
+/** The arguments of one sendmmsg(): each message is a train or a single frame. */
 struct shipment {
     unsigned count;
     struct mmsghdr messages[TRAIN_FRAMES_MAX];
@@ -22,7 +22,7 @@ struct shipment {
     _Alignas(struct cmsghdr) uint8_t control[TRAIN_FRAMES_MAX][CONTROL_BYTES];
 };
 
-/** Which socket the frames leave through, and what it has to be told. */
+/** The socket for frames, and its arguments. */
 struct way {
     int socket;
     bool is_shortcut;
@@ -38,15 +38,15 @@ static uint32_t length_of(const struct lane_outgoing *frame)
     return frame->head_bytes + frame->payload_bytes;
 }
 
-/** Bytes that it has in a train, where it is followed by another. */
+/** Its bytes in a train, if another frame follows. */
 static uint32_t evened_length_of(const struct lane_outgoing *frame)
 {
     return length_of(frame) + frame->shorter_bytes;
 }
 
-/** How many of these frames travel as one train: all of the first one's length, but the last may be
- *  shorter. If a datagram does not hold what is there but nearly does, half of it: a short last
- * train would be no sooner there, since the receiver is still busy with the one before it. */
+/** The number of these frames that form one train: all have the length of the first, but the last
+ *  may be shorter. If the frames slightly exceed a datagram, half of them: a short last train would
+ *  not arrive sooner, because the receiver is still busy with the one before. */
 static unsigned frames_of_train(const struct lane_outgoing *frames, unsigned count)
 {
     uint32_t length = evened_length_of(&frames[0]);
@@ -82,7 +82,7 @@ static void ask_for_segments(struct msghdr *message, uint8_t *control, uint32_t 
     header->cmsg_type = UDP_SEGMENT;
     header->cmsg_len = CMSG_LEN(sizeof segment_bytes);
     memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
-    /* The kernel takes the padding as well, and valgrind looks at it. */
+    /* The kernel copies the padding as well, which valgrind checks. */
     memset(control + CMSG_LEN(sizeof segment_bytes), 0,
            CONTROL_BYTES - CMSG_LEN(sizeof segment_bytes));
 }
@@ -120,7 +120,7 @@ static void load(struct shipment *shipment, const struct way *way,
     }
 }
 
-/** @return how many messages went, or a negative errno. */
+/** @return the number of messages sent, or a negative errno. */
 static int ship(struct udp_lane *udp, int socket, struct shipment *shipment)
 {
     udp->lane.sent_calls++;
@@ -133,12 +133,12 @@ static bool is_full(int error)
 }
 
 enum next_step {
-    STOP,  /* not now */
-    AGAIN, /* the same once more */
-    LOSE,  /* the frames cannot go there: a lane may lose them, and those above will notice */
+    STOP,  /* not at present */
+    AGAIN, /* repeat the same */
+    LOSE,  /* the frames count as lost, which the layers above detect */
 };
 
-/** Has the interface's MTU been lowered, so that this does not go through it? */
+/** Has the interface's MTU been lowered below this frame? */
 static bool is_too_long(const struct udp_lane *udp, uint32_t frame_bytes)
 {
     int mtu = socket_interface_mtu(udp->socket, (int)udp->index);
@@ -155,9 +155,10 @@ static enum next_step after_error(struct udp_lane *udp, int error, bool train, u
     }
     switch (error) {
     case -EMSGSIZE:
-        /* Of a train the kernel says so of its way, too, where it cuts datagrams to that. */
+        /* For a train, the kernel also returns this for the path's MTU, if it fragments
+         * datagrams. */
         if (!is_too_long(udp, frame_bytes) && !(train && udp->cuts_datagrams)) {
-            break; /* ICMP said so of an earlier one */
+            break; /* caused by ICMP for an earlier one */
         }
         if (!train && !udp->cuts_datagrams) {
             udp_cut(&udp->lane, true);

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shortcuts: sockets for sending only, each connected to a peer that much is sent to.
+ * Shortcuts: sockets for sending only, each connected to a peer to which much is sent.
  *
- * The kernel looks up the route of each datagram anew, unless its socket is connected: then it
- * keeps the route, and only checks whether any has changed, which takes 0.3 us off a call. But of
- * two sockets with our address and port, what the peer sends would go to the connected one, and
- * each would have to be asked. Therefore a shortcut is bound to our port, but to an address where
- * nothing ever arrives: the multicast address that no group may have (RFC 1112, section 4; RFC
- * 4291, section 2.7.1). A multicast address is nobody's source, so Linux takes the one that goes
- * with the route; so it leaves from our address and port, and cannot be told from what the lane's
- * socket sends. What ICMP says of it comes to that socket, too.
+ * The kernel looks up the route of each datagram, unless its socket is connected: then it keeps the
+ * route, and only checks whether any has changed, which saves 0.3 us per call. But of two sockets
+ * with our address and port, the peer's datagrams would go to the connected one, and both would
+ * have to be polled. So a shortcut is bound to our port, but to an address where nothing arrives:
+ * the multicast address that no group may use (RFC 1112, section 4; RFC 4291, section 2.7.1). A
+ * multicast address cannot be a source, so Linux uses the one of the route: our address and port.
+ * ICMP about it goes to the lane's socket, too.
  *
- * Whatever goes wrong with a shortcut, it is closed, and the lane's own socket is used, which says
- * what the matter is.
+ * After any error a shortcut is closed, and the lane's own socket is used, which reports the cause.
  */
 #include "udp_internal.h"
 
@@ -34,8 +32,8 @@ static struct lane_address nowhere_of(const struct udp_lane *udp)
     return nowhere;
 }
 
-/** Does a socket without an address send to the peer from ours? If the interface has several, the
- *  route may prefer another. */
+/** Does a socket without an address send to the peer from our address? If the interface has
+ *  several, the route may prefer another. */
 static bool leaves_from_ours(const struct udp_lane *udp, int socket, const union udp_sockaddr *peer,
                              socklen_t peer_bytes)
 {
@@ -62,7 +60,7 @@ static bool set_up(const struct udp_lane *udp, int socket, const struct lane_add
     (void)udp_sockaddr_of(udp, &nowhere_place, &nowhere);
     return udp_tune_sending(udp, socket) == 0 &&
            socket_set(socket, SOL_SOCKET, SO_RCVBUF, 0) == 0 &&
-           socket_set(socket, SOL_SOCKET, SO_REUSEADDR, 1) == 0 && /* others of ours are there */
+           socket_set(socket, SOL_SOCKET, SO_REUSEADDR, 1) == 0 && /* our other sockets are there */
            leaves_from_ours(udp, socket, &peer, length) &&
            bind(socket, &nowhere.any, length) == 0 && connect(socket, &peer.any, length) == 0;
 }
@@ -98,7 +96,7 @@ static struct udp_shortcut *find(struct udp_lane *udp, const struct lane_address
     return NULL;
 }
 
-/** Begins to count what goes to this peer, in place of the one that was not sent to for longest. */
+/** Begins to count sends to this peer, in place of the least recently used one. */
 static struct udp_shortcut *begin(struct udp_lane *udp, const struct lane_address *to)
 {
     struct udp_shortcut *oldest = &udp->shortcuts[0];

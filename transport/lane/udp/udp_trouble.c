@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the socket says of trouble: peers that have ended, an interface that is down, frames
- * dropped. */
+/* Errors of the socket: peers that have ended, an interface that is down, dropped frames. */
 #include "lane/socket.h"
 #include "lane/witness.h"
 #include "tuning.h"
@@ -11,8 +10,8 @@
 #include <linux/sock_diag.h>
 #include <sys/ioctl.h>
 
-/** Has somebody said that nobody is at that port, or that the datagram is too long for its way?
- *  @param offender gets who has @return that errno, or 0 */
+/** Is this a report that the port is unused, or that the datagram is too long for the path? @param
+ *  offender gets the reporter @return that errno, or 0 */
 static int said_by_icmp(struct msghdr *message, struct lane_address *offender)
 {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
@@ -56,7 +55,7 @@ static void note_lost(struct udp_lane *udp, const struct lane_loss *loss)
 
 void udp_read_errors(struct udp_lane *udp)
 {
-    /* The kernel bounds this queue, and nobody can fill it faster than we send. */
+    /* The kernel bounds this queue, and it fills no faster than we send. */
     for (;;) {
         _Alignas(struct cmsghdr) uint8_t control[256];
         union udp_sockaddr address = {0};
@@ -64,9 +63,9 @@ void udp_read_errors(struct udp_lane *udp)
         struct lane_address offender;
         struct iovec quote = {loss.quote, sizeof loss.quote};
         struct msghdr message = {
-            .msg_name = &address, /* of whom the datagram was for */
+            .msg_name = &address, /* the datagram's destination */
             .msg_namelen = sizeof address,
-            .msg_iov = &quote, /* what ICMP quotes of it; of a train, its beginning */
+            .msg_iov = &quote, /* ICMP's quote; of a train, its beginning */
             .msg_iovlen = 1,
             .msg_control = control,
             .msg_controllen = sizeof control,
@@ -111,7 +110,7 @@ enum lane_host udp_ask_host(struct lane *lane, const struct lane_address *to, ui
     union udp_sockaddr address;
 
     if (udp->deaf) {
-        return LANE_HOST_ASKED; /* nor would it say that the process has ended */
+        return LANE_HOST_ASKED; /* nor would it report that the process has ended */
     }
     ((struct udp_place *)(void *)&own_host)->port = 0;
     socklen_t length = udp_sockaddr_of(udp, &own_host, &address);
@@ -140,7 +139,7 @@ int udp_bear_witness(struct lane *lane, const uint8_t key[LANE_WITNESS_KEY_BYTES
     int status = 0;
 
     while (room < UDP_WITNESS_ROOM && listening < UDP_WITNESSES_MAX) {
-        if (listening == udp->witness_count) { /* the first has been reserved by udp_lane_open() */
+        if (listening == udp->witness_count) { /* udp_lane_open() has reserved the first */
             status = witness_reserve(&own.any, length);
             if (status < 0) {
                 break;
@@ -191,7 +190,7 @@ int udp_status(struct lane *lane)
     udp->status_calls++;
     for (unsigned i = 0;
          i < udp->witness_count && udp->status_calls % STATUS_CALLS_PER_CLEARING == 0; i++) {
-        witness_clear(udp->witnesses[i]); /* a system call that costs more than the others here */
+        witness_clear(udp->witnesses[i]); /* a system call more expensive than the others here */
     }
     /* A train that did not fit counts as one. */
     if (getsockopt(udp->socket, SOL_SOCKET, SO_MEMINFO, memory, &length) == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the lane is, how it is opened, and whether it works. */
+/* The lane's address, opening, and status. */
 #include "lane/verbs/verbs.h"
 
 #include "frame/address_layout.h"
@@ -17,7 +17,7 @@ static void verbs_publish(const struct lane *lane, struct address_layout *addres
     struct address_verbs own = {.queue_pair = to_le32(verbs->pair->qp_num)};
 
     memcpy(own.ipv4, &verbs->ipv4, sizeof own.ipv4);
-    /* Behind all interfaces: they were published before. */
+    /* Behind all interfaces, which were published before. */
     memcpy(&address->rail[address->rails++], &own, sizeof own);
 }
 
@@ -34,7 +34,7 @@ static int verbs_reach(struct lane *lane, const struct address_layout *address,
             struct verbs_place *place = (struct verbs_place *)(void *)to;
             *place = (struct verbs_place){.queue_pair = from_le32(peer.queue_pair)};
             memcpy(&place->ipv4, peer.ipv4, sizeof place->ipv4);
-            /* So that it is known when the first frame leaves. */
+            /* So that it is known when the first frame is sent. */
             (void)verbs_hosts_find(&verbs->hosts, place->ipv4, false, &host);
             return 0;
         }
@@ -48,7 +48,7 @@ static int verbs_status(struct lane *lane)
     int status = verbs_device_status(verbs);
 
     if (status == 0 && verbs->broken) {
-        /* Not while slots are in somebody's hands. */
+        /* Not while frames are held. */
         status = verbs->held_count == 0 ? verbs_pair_revive(verbs) : -ENETDOWN;
     }
     return status;
@@ -132,7 +132,7 @@ static int verbs_open_for(struct lane_opening *opening, struct lane **lane)
     struct verbs_lane_options options = {.library = NULL};
 
     if (opening->rails >= ADDRESS_RAILS) {
-        return -EUSERS; /* an address has room for so many ways, whatever they are */
+        return -EUSERS; /* an address has room for this many rails of any kind */
     }
     memcpy(options.interfaces, opening->interfaces, sizeof options.interfaces);
     int status = verbs_lane_open(&options, lane);
@@ -140,5 +140,5 @@ static int verbs_open_for(struct lane_opening *opening, struct lane **lane)
     return status;
 }
 
-/** Only for those who ask: nothing is known yet by which it would be the better one. */
+/** Only on request: no case is known yet in which it is better. */
 const struct lane_type verbs_lane_type = {.open = verbs_open_for, .on_request = true};

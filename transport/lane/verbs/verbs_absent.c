@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In place of verbs*.c where libibverbs has no headers. */
+/* Replaces verbs*.c if libibverbs has no headers. */
 #include "lane/lane_type.h"
 #include "lane/verbs/verbs.h"
 

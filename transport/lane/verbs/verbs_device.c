@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Entries of a device's table of addresses (GIDs) that are looked at. */
+/** The most entries of a device's table of addresses (GIDs) that are examined. */
 #define GIDS_MAX 512
 
-/** Shorter frames than this are no use. It is what Ethernet of MTU 1500 has. */
+/** Shorter frames are useless. It is the length on Ethernet with an MTU of 1500. */
 #define FRAME_BYTES_MIN 1024u
 
-/** Bytes of the Ethernet's MTU that a frame has not, if its MTU is the least for which those above
- *  the lanes make frames. Devices have powers of two. */
+/** Bytes of the Ethernet's MTU not available to a frame at the smallest MTU for which the layers
+ *  above make frames. Devices have powers of two. */
 #define BELOW_BYTES (CONNECTION_SHORTEST_MTU - FRAME_BYTES_MIN)
 
 static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
@@ -24,10 +24,10 @@ static uint32_t bytes_of(enum ibv_mtu mtu)
     return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128u << mtu : 0;
 }
 
-/** @return 0: it says nothing. */
+/** @return 0: unknown. */
 static uint32_t read_port(struct verbs_lane *verbs, bool *active)
 {
-    /* What the function of that name writes: the fields up to link_layer. */
+    /* The function of that name writes the fields up to link_layer. */
     struct ibv_port_attr attributes = {0};
 
     if (verbs->library->query_port(verbs->context, verbs->port,
@@ -39,7 +39,7 @@ static uint32_t read_port(struct verbs_lane *verbs, bool *active)
     return bytes_of(attributes.active_mtu);
 }
 
-/** How many reads of one connection the device answers, and has under way, at once. */
+/** How many reads of one connection the device can answer, and issue, at once. */
 static uint8_t find_reads_most(const struct verbs_lane *verbs)
 {
     struct ibv_device_attr attributes = {.max_qp_rd_atom = 1};
@@ -78,7 +78,7 @@ static bool find_address(struct verbs_lane *verbs, unsigned interface)
     return found;
 }
 
-/** @return 0: this is it; -ENXIO: it is none of that interface; or why it is none of use. */
+/** @return 0: success; -ENXIO: it does not belong to that interface; or why it cannot be used. */
 static int try_device(struct verbs_lane *verbs, struct ibv_device *device, unsigned interface)
 {
     int status = -ENXIO;

@@ -56,7 +56,7 @@ static void *make_handles(void *argument)
             continue;
         }
         (void)pthread_mutex_unlock(&hosts->lock);
-        host->handle = make(hosts, host->ipv4); /* nobody else writes a host that is wanted */
+        host->handle = make(hosts, host->ipv4); /* only this thread writes a wanted host */
         (void)pthread_mutex_lock(&hosts->lock);
         hosts->wanted--;
         atomic_store_explicit(&host->state,
@@ -78,7 +78,7 @@ int verbs_hosts_open(struct verbs_hosts *hosts)
     (void)pthread_attr_init(&attributes);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
-    /* Signals are the application's. */
+    /* Signals are for the application. */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = pthread_create(&hosts->thread, &attributes, make_handles, hosts);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -87,7 +87,7 @@ int verbs_hosts_open(struct verbs_hosts *hosts)
     return -status;
 }
 
-/** Has the thread make this one's handle. */
+/** Makes the thread create this host's handle. */
 static void want(struct verbs_hosts *hosts, struct verbs_host *host, uint32_t ipv4)
 {
     (void)pthread_mutex_lock(&hosts->lock);
@@ -104,7 +104,7 @@ static enum verbs_host_state state_of(const struct verbs_host *host)
     return atomic_load_explicit(&host->state, memory_order_acquire);
 }
 
-/** A place for another host. @return NULL: not now. */
+/** A place for another host. @return NULL: not at present. */
 static struct verbs_host *free_place(struct verbs_hosts *hosts, struct verbs_host *set, bool quiet)
 {
     for (unsigned way = 0; way < VERBS_HOST_WAYS; way++) {
@@ -126,10 +126,10 @@ static struct verbs_host *free_place(struct verbs_hosts *hosts, struct verbs_hos
 
 int verbs_hosts_find(struct verbs_hosts *hosts, uint32_t ipv4, bool quiet, struct ibv_ah **handle)
 {
-    /* Hosts of a cluster have addresses that follow one another; the last byte is the highest. */
+    /* Addresses of a cluster's hosts are consecutive; the last byte is the highest. */
     struct verbs_host *set = &hosts->hosts[(ipv4 >> 24 ^ ipv4 >> 16) % SETS * VERBS_HOST_WAYS];
 
-    if (ipv4 == 0) { /* no host's: places that are free have it */
+    if (ipv4 == 0) { /* no host; unused places have it */
         return -EHOSTUNREACH;
     }
     for (unsigned way = 0; way < VERBS_HOST_WAYS; way++) {

@@ -2,12 +2,12 @@
 /*
  * verbs_hosts.h - the address handles by which a datagram queue pair sends to other hosts.
  *
- * Making one asks the kernel for the host's MAC, and the call waits for the answer: up to a second,
- * if there is no such host. So a thread makes them, one after the other; whoever sends asks again.
- * The table has a place for each of VERBS_HOSTS hosts; a further one takes the place of another,
- * which is made anew when it is next sent to.
+ * Creating one asks the kernel for the host's MAC, and waits for the answer: up to a second, if
+ * there is no such host. So a thread creates them, one after the other, and senders ask again. The
+ * table has room for VERBS_HOSTS hosts. A further one replaces another, whose handle is created
+ * again when it is next needed.
  *
- * Threads: one calls; the one in here fills in handles.
+ * Threads: one caller; an internal thread fills in handles.
  */
 #ifndef BEOWIRE_LANE_VERBS_HOSTS_H
 #define BEOWIRE_LANE_VERBS_HOSTS_H
@@ -19,19 +19,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Hosts that share a place, so that one takes another's only if so many are in use. */
+/** Hosts that can use the same place: one replaces another only if all of its places are in use. */
 #define VERBS_HOST_WAYS 4
 
 enum verbs_host_state {
     VERBS_HOST_NONE,
-    VERBS_HOST_WANTED, /**< the thread's */
+    VERBS_HOST_WANTED, /**< the thread must create it */
     VERBS_HOST_KNOWN,
-    VERBS_HOST_SILENT, /**< there was no answer: it is asked again later */
+    VERBS_HOST_SILENT, /**< no answer: asked again later */
 };
 
 struct verbs_host {
     uint32_t ipv4; /**< as in a packet; 0: none */
-    /** Released by whoever writes the others, and acquired by whoever reads them. */
+    /** Released by the writer of the other members, and acquired by their readers. */
     _Atomic(enum verbs_host_state) state;
     struct ibv_ah *handle;
     uint64_t asked_ns; /**< CLOCK_MONOTONIC */
@@ -44,12 +44,12 @@ struct verbs_hosts {
     uint8_t gid_index; /**< of our own address */
     bool is_open;
     pthread_t thread;
-    pthread_mutex_t lock; /**< of what follows */
+    pthread_mutex_t lock; /**< for the next members */
     pthread_cond_t news;
     bool ends;
-    unsigned wanted; /**< how many are VERBS_HOST_WANTED */
-    /* Behind the lock. */
-    unsigned next_way; /**< whose place is taken next */
+    unsigned wanted; /**< number of VERBS_HOST_WANTED */
+    /* Not protected by the lock. */
+    unsigned next_way; /**< the next place to replace */
     struct verbs_host hosts[LANE_VERBS_HOSTS];
 };
 
@@ -57,12 +57,11 @@ struct verbs_hosts {
  *  @return 0, or a negative errno. */
 int verbs_hosts_open(struct verbs_hosts *hosts);
 
-/** Asks for a host's handle.
- *  @param quiet no send is under way, so that other hosts' handles may be given back
+/** Gets a host's handle. @param quiet no send is under way, so handles of other hosts may be freed
  *  @return 0, and `handle` is written; -EAGAIN: not yet; -EHOSTUNREACH: it does not answer. */
 int verbs_hosts_find(struct verbs_hosts *hosts, uint32_t ipv4, bool quiet, struct ibv_ah **handle);
 
-/** Ends the thread, and gives all handles back: no send is under way any more. */
+/** Ends the thread, and frees all handles. No send may be under way. */
 void verbs_hosts_close(struct verbs_hosts *hosts);
 
 #endif /* BEOWIRE_LANE_VERBS_HOSTS_H */

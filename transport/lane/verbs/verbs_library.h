@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verbs_library.h - those functions of libibverbs that the lane calls, found when they are first
- * needed. What is posted and polled goes through the device's own table (struct ibv_context), by
- * functions of its header. Tests have tables of their own.
+ * verbs_library.h - the functions of libibverbs that the lane calls, found when they are first
+ * needed. Posting and polling use the device's own table (struct ibv_context), by functions of the
+ * header. Tests have their own tables.
  *
- * The library stays loaded: it and its drivers keep state of the process.
+ * The library stays loaded, because it and its drivers keep state of the process.
  * Threads: any.
  */
 #ifndef BEOWIRE_LANE_VERBS_LIBRARY_H
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-/** The same without the prefix "ibv_": infiniband/verbs.h says what they do. */
+/** The functions without the prefix "ibv_", as in infiniband/verbs.h. */
 struct verbs_library {
     struct ibv_device **(*get_device_list)(int *count);
     void (*free_device_list)(struct ibv_device **list);
@@ -31,7 +31,7 @@ struct verbs_library {
     struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
     int (*dealloc_pd)(struct ibv_pd *domain);
     struct ibv_mr *(*reg_mr)(struct ibv_pd *domain, void *memory, size_t bytes, int access);
-    /** The same, for peers by other addresses, from `address` on. */
+    /** The same, with `address` as the first address for peers. */
     struct ibv_mr *(*reg_mr_iova)(struct ibv_pd *domain, void *memory, size_t bytes,
                                   uint64_t address, int access);
     int (*dereg_mr)(struct ibv_mr *region);
@@ -49,10 +49,10 @@ struct verbs_library {
     int (*destroy_ah)(struct ibv_ah *handle);
 };
 
-/** Finds the functions in a library. @return 0; -ELIBBAD: it is not there, or lacks one. */
+/** Finds the functions in a library. @return 0; -ELIBBAD: it is missing, or lacks one. */
 int verbs_library_find(const char *name, struct verbs_library *library);
 
-/** The installed one. @return NULL: there is none that can be used. */
+/** The installed one. @return NULL: none that can be used. */
 const struct verbs_library *verbs_library_load(void);
 
 /** The address by which RDMA devices know a host. */

@@ -8,13 +8,12 @@
 #include <sys/random.h>
 #include <time.h>
 
-/** A packet that is not acknowledged is repeated after 4.096 us * 2^14 = 67 ms, 7 times: after half
- *  a second the other end is taken for dead, and what was read comes as frames, or the peer fails.
- */
+/** An unacknowledged packet is retransmitted after 4.096 us * 2^14 = 67 ms, 7 times. After half a
+ *  second the other end counts as dead; then messages come as frames, or the peer fails. */
 #define TIMEOUT 14
 #define RETRIES 7
 
-/** "Not ready" is for sends that find no receive, of which there are none: 0.64 ms. */
+/** "Not ready" is for sends without a receive, which do not occur: 0.64 ms. */
 #define NOT_READY_TIMER 12
 
 #define START_MASK 0xFFFFFFu /* packet sequence numbers have 24 bits */
@@ -63,7 +62,7 @@ static int make_pair(struct verbs_lane *verbs, struct verbs_link *link)
 {
     struct ibv_qp_init_attr attributes = {
         .send_cq = verbs->reads_ended,
-        .recv_cq = verbs->reads_ended, /* nothing is received */
+        .recv_cq = verbs->reads_ended, /* receives nothing */
         .qp_type = IBV_QPT_RC,
         .cap = {.max_send_wr = LANE_VERBS_READ_REQUESTS,
                 .max_recv_wr = 1,
@@ -89,8 +88,7 @@ static int make_pair(struct verbs_lane *verbs, struct verbs_link *link)
 static void end_pair(struct verbs_lane *verbs, struct verbs_link *link)
 {
     if (link->pair != NULL) {
-        (void)verbs->library->destroy_qp(
-            link->pair); /* now the card does nothing for it any more */
+        (void)verbs->library->destroy_qp(link->pair); /* afterwards the card does nothing for it */
         link->pair = NULL;
         verbs->links_open--;
     }
@@ -98,7 +96,7 @@ static void end_pair(struct verbs_lane *verbs, struct verbs_link *link)
     verbs_reads_fail(verbs, link);
 }
 
-/** Connects our pair, that is new or reset, to the peer's. @return 0, or an errno. */
+/** Connects our new or reset pair to the peer's. @return 0, or an errno. */
 static int connect_pair(struct verbs_lane *verbs, struct verbs_link *link)
 {
     const struct verbs_library *library = verbs->library;
@@ -172,14 +170,14 @@ void verbs_link_ask(struct verbs_lane *verbs, struct verbs_link *link)
     say_hello(verbs, link);
 }
 
-/** The peer's pair is this one now. @return whether ours is connected to it. */
+/** The peer's pair is now this one. @return whether ours is connected to it. */
 static bool connect_to(struct verbs_lane *verbs, struct verbs_link *link, uint32_t pair,
                        uint32_t start, bool knows_ours)
 {
     if (link->open && pair == link->peer_pair && start == link->peer_start) {
         return true;
     }
-    if (link->open) { /* to one that is no more */
+    if (link->open) { /* to a pair that no longer exists */
         struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RESET};
         if (verbs->library->modify_qp(link->pair, &attributes, IBV_QP_STATE) != 0) {
             end_pair(verbs, link);
@@ -187,7 +185,7 @@ static bool connect_to(struct verbs_lane *verbs, struct verbs_link *link, uint32
         }
         link->open = false;
         verbs_reads_fail(verbs, link);
-        /* Whoever knows our pair knows where it starts. */
+        /* A peer that knows our pair knows its start. */
         link->start = knows_ours ? link->start : new_start();
     }
     if (link->pair == NULL && make_pair(verbs, link) != 0) {
@@ -226,7 +224,7 @@ bool verbs_link_hello(struct verbs_lane *verbs, const struct verbs_place *from,
     }
     bool knows_ours = link->pair != NULL && yours == link->pair->qp_num;
     if (yours != 0 && !knows_ours) {
-        /* It answers what we said before we said something else, and has left what we know. */
+        /* It answers an outdated HELLO of ours, and has left the pair that we know. */
         if (link->open) {
             end_pair(verbs, link);
         }
@@ -259,14 +257,14 @@ void verbs_link_meet(struct lane *lane, const struct lane_address *to, uint32_t 
     if (link == NULL) {
         link = calloc(1, sizeof *link);
         if (link == NULL) {
-            return; /* then there are frames */
+            return; /* then frames are used */
         }
         struct verbs_link **bucket = bucket_of(verbs, place);
         link->place = *place;
         link->next = *bucket;
         *bucket = link;
     } else if (link->own_key != own_key || link->peer_key != peer_key) {
-        end_pair(verbs, link); /* it was of another connection */
+        end_pair(verbs, link); /* it belonged to another connection */
     }
     link->own_key = own_key;
     link->peer_key = peer_key;

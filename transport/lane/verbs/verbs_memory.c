@@ -3,12 +3,12 @@
 
 #include <stddef.h>
 
-/** Devices want made-up addresses to be as far in their page as the true ones: in the longest page
- *  that Linux has. */
+/** Devices require artificial addresses to have the same offset in their page as the real ones, in
+ *  the longest page of Linux. */
 #define PAGE_BYTES 65536u
 #define PAGES (1u << 16) /* of addresses below 2^32 */
 
-/** An entry for so much. @return NULL: there is no room. */
+/** An entry for this many bytes. @return NULL: no room. */
 static struct verbs_registration *find_room(struct verbs_memory *memory, uint64_t bytes)
 {
     if (bytes == 0 || bytes > LANE_VERBS_REGISTERED_BYTES - memory->bytes) {

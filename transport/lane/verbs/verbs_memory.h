@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verbs_memory.h - registrations of the application's memory with the RDMA device, for as long as a
- * message takes: what is lent to a peer, and what is read into.
+ * verbs_memory.h - registers memory of the application with the RDMA device for the duration of a
+ * message: memory that is lent to a peer, and memory that is read into.
  *
- * None outlives its message, since the application may give its memory back as soon as that has
- * ended: the device would go on with the old pages, and what is there then is nobody's message. (To
- * notice that, a cache has to intercept what gives memory back, in every library of the process.)
- * So there is nothing to invalidate; the price is two system calls a message, and why only long
- * ones are worth it. The table is bounded, in entries and in bytes.
+ * No registration outlives its message, because the application may free the memory then: the
+ * device would continue to use the old pages. (To notice that, a cache must intercept all functions
+ * that free memory, in every library of the process.) So nothing must be invalidated. The price is
+ * two system calls per message, so only long ones are worth it. The table is bounded, in entries
+ * and in bytes.
  *
- * Each peer has a protection domain of its own, and what is lent is registered in that, for
- * reading: no other peer's connection can use the key, and none can write. The address by which a
- * peer reads is made up, another one each time, so that a key of yesterday, should the device use
- * its number again, names nothing.
+ * Each peer has its own protection domain, in which the lent memory is registered for reading:
+ * other peers' connections cannot use the key, and none can write. The address for the peer is
+ * artificial, different each time, so that an old key is useless even if the device reuses its
+ * number.
  *
  * One thread.
  */
@@ -29,17 +29,17 @@ struct verbs_registration {
     struct ibv_mr *region; /**< NULL: free */
     struct ibv_pd *domain;
     uint64_t bytes;
-    uint64_t lent; /**< key and address (verbs_memory_lend()), or 0: it is read into */
+    uint64_t lent; /**< key and address (verbs_memory_lend()); 0: it is read into */
 };
 
 struct verbs_memory {
     const struct verbs_library *library;
-    uint64_t bytes; /**< registered, in all */
-    uint32_t pages; /**< of made-up addresses that were given, modulo 2^16 */
+    uint64_t bytes; /**< registered, in total */
+    uint32_t pages; /**< of artificial addresses given so far, modulo 2^16 */
     struct verbs_registration registrations[LANE_VERBS_REGISTRATIONS];
 };
 
-/** What a peer needs to read: the device's key, and the address of the first byte below 2^32. */
+/** What a peer needs to read: the device's key, and the address of the first byte, below 2^32. */
 static inline uint32_t verbs_lent_key(uint64_t lent)
 {
     return (uint32_t)(lent >> 32);
@@ -55,17 +55,17 @@ static inline uint64_t verbs_lent_address(uint64_t lent)
 uint64_t verbs_memory_lend(struct verbs_memory *memory, struct ibv_pd *domain, const void *at,
                            uint64_t bytes);
 
-/** Registers memory that we read into. @return NULL: the device refuses, or there is no room. */
+/** Registers memory to read into. @return NULL: the device refuses, or there is no room. */
 struct verbs_registration *verbs_memory_open(struct verbs_memory *memory, struct ibv_pd *domain,
                                              void *at, uint64_t bytes);
 
 /** Ends a registration. */
 void verbs_memory_end(struct verbs_memory *memory, struct verbs_registration *registration);
 
-/** Ends what was lent by this name, if it still is. */
+/** Ends the loan with this name, unless it has ended. */
 void verbs_memory_take_back(struct verbs_memory *memory, uint64_t lent);
 
-/** Ends all that was lent in the domain. */
+/** Ends all loans in the domain. */
 void verbs_memory_take_all_back(struct verbs_memory *memory, const struct ibv_pd *domain);
 
 #endif /* BEOWIRE_LANE_VERBS_MEMORY_H */

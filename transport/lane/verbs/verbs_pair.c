@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue pair, and what belongs to it. */
+/* The queue pair, and its resources. */
 #include "lane/verbs/verbs_internal.h"
 #include "lane/verbs/verbs_link.h"
 
@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/** What is sent so is in the request. Asked for; what a device has is what it says. */
+/** The requested size of inline sends; the device may grant another. */
 #define INLINE_BYTES 128
 
-/** Slots begin with a line. */
+/** Slots are aligned to cache lines. */
 #define CACHE_LINE_BYTES 64
 
-/** Completions of reads that may wait: of all requests, and of as many before them, by connections
- *  that broke. */
+/** Completions of reads that may be pending: of all requests, and of as many earlier ones of broken
+ *  connections. */
 #define READS_ENDED (2 * LANE_VERBS_READ_REQUESTS_ALL)
 
 static int make_memory(struct verbs_lane *verbs)
@@ -70,7 +70,7 @@ static int make_pair(struct verbs_lane *verbs)
     };
 
     verbs->pair = verbs->library->create_qp(verbs->domain, &attributes);
-    if (verbs->pair == NULL) { /* that much is not for every device */
+    if (verbs->pair == NULL) { /* not every device can have that much */
         attributes.cap.max_inline_data = 0;
         verbs->pair = verbs->library->create_qp(verbs->domain, &attributes);
     }
@@ -93,7 +93,7 @@ static int post_all(struct verbs_lane *verbs)
 }
 static_assert(LANE_RING_FRAMES % VERBS_POLLED_MAX == 0, "all are posted");
 
-/** From the state after creation, or after a reset, to that in which it sends and receives. */
+/** From the state after creation or reset to the one in which it sends and receives. */
 static int start(struct verbs_lane *verbs)
 {
     struct ibv_qp_attr attributes = {

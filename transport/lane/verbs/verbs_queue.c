@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is posted, and what completes. */
+/* Posting, and completions. */
 #include "lane/verbs/verbs_internal.h"
 #include "lane/verbs/verbs_link.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- frames out ----------------------------------------------------------------------------- */
 
-/** Takes back the slots of what has been sent. */
+/** Frees the slots of sent frames. */
 static void reclaim(struct verbs_lane *verbs)
 {
     struct ibv_wc done[VERBS_POLLED_MAX];
@@ -19,7 +19,7 @@ static void reclaim(struct verbs_lane *verbs)
         count = ibv_poll_cq(verbs->sent, VERBS_POLLED_MAX, done);
         for (int i = 0; i < count; i++) {
             if (done[i].status == IBV_WC_SUCCESS) {
-                verbs->gone = done[i].wr_id; /* and all before it */
+                verbs->gone = done[i].wr_id; /* with all before it */
             } else {
                 verbs->broken = true;
             }
@@ -37,7 +37,7 @@ static uint32_t copy_frame(uint8_t *slot, const struct lane_outgoing *frame)
     return frame->head_bytes + frame->payload_bytes;
 }
 
-/** Posts frames, for which there are slots, in one call. @return how many it took. */
+/** Posts frames, for which there are slots, by one call. @return the number posted. */
 static unsigned post(struct verbs_lane *verbs, const struct verbs_place *place, struct ibv_ah *host,
                      const struct lane_outgoing *frames, unsigned count)
 {
@@ -136,9 +136,9 @@ unsigned verbs_send(struct lane *lane, const struct lane_address *to,
     if (status == 0) {
         taken = send_to(verbs, place, host, frames, count);
     } else if (status == -EHOSTUNREACH) {
-        taken = count; /* a lane may lose frames, and those above will notice */
+        taken = count; /* the frames count as lost, which the layers above detect */
     } else if (verbs->posted != verbs->gone) {
-        reclaim(verbs); /* the next time nothing may be under way */
+        reclaim(verbs); /* at the next call nothing may be under way */
     }
     lane->sent_frames += taken;
     lane->refused_frames += count - taken;
@@ -179,7 +179,7 @@ void verbs_release(struct lane *lane)
     verbs->held_count = 0;
 }
 
-/** Takes the events that have come, so that the descriptor is quiet. */
+/** Takes pending events, so that the descriptor is not readable. */
 static void quieten(struct verbs_lane *verbs)
 {
     struct ibv_cq *queue = NULL;
@@ -200,7 +200,7 @@ static void quieten(struct verbs_lane *verbs)
     verbs->armed = false;
 }
 
-/** Looks what has completed. @return false: nothing. */
+/** Polls for completions. @return false: none. */
 static bool poll_received(struct verbs_lane *verbs)
 {
     int count = ibv_poll_cq(verbs->received, VERBS_POLLED_MAX, verbs->polled);
@@ -219,16 +219,16 @@ static bool is_whole(const struct ibv_wc *completion, const uint8_t *slot)
            slot[VERBS_GRH_BYTES - VERBS_IPV4_BYTES] >> 4 == 4;
 }
 
-/** Hands out what has been received. @return 1; 0: it is nothing of ours. */
+/** Returns a received frame. @return 1; 0: it is not for us. */
 static unsigned take(struct verbs_lane *verbs, const struct ibv_wc *completion,
                      struct lane_incoming *frame)
 {
-    /* After the header's ninth byte and its checksum. */
+    /* After the header's first nine bytes and its checksum. */
     static const unsigned source_at = VERBS_GRH_BYTES - VERBS_IPV4_BYTES + 12;
     const uint32_t slot = (uint32_t)completion->wr_id;
 
     if (completion->status != IBV_WC_SUCCESS) {
-        verbs->broken = true; /* all that were posted come so, one after the other */
+        verbs->broken = true; /* all posted ones complete like this, one after the other */
         return 0;
     }
     const uint8_t *bytes = verbs_slot_in(verbs, slot);
@@ -279,6 +279,6 @@ bool verbs_arm(struct lane *lane)
     verbs->broken = verbs->broken || ibv_req_notify_cq(verbs->received, 0) != 0 ||
                     (verbs->links_open > 0 && ibv_req_notify_cq(verbs->reads_ended, 0) != 0);
     verbs->armed = true;
-    /* What completed before it was asked for makes no event. */
+    /* Completions before the request for an event cause none. */
     return !poll_received(verbs) && !verbs_reads_have_ended(verbs);
 }

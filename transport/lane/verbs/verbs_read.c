@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that is lent to peers, and reading theirs by RDMA. */
+/* Lending memory to peers, and reading theirs by RDMA. */
 #include "lane/verbs/verbs_internal.h"
 #include "lane/verbs/verbs_link.h"
 
 #include <errno.h>
 #include <string.h>
 
-/** Requests that are posted in one call. */
+/** The most requests posted by one call. */
 #define POSTED_MAX 16
 
 /* ---- lending -------------------------------------------------------------------------------- */
@@ -34,13 +34,13 @@ void verbs_take_back(struct lane *lane, uint64_t lent)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/** What a request is called: by the entry, and which use of it. */
+/** The name of a request: the entry, and its use. */
 static uint64_t name_of(const struct verbs_lane *verbs, const struct verbs_read *read)
 {
     return (uint64_t)(read - verbs->reads) | (uint64_t)read->serial << 16;
 }
 
-/** @return NULL: it is of a read that has ended. */
+/** @return NULL: the read has ended. */
 static struct verbs_read *named(struct verbs_lane *verbs, uint64_t name)
 {
     struct verbs_read *read = &verbs->reads[name % LANE_VERBS_READS];
@@ -59,8 +59,8 @@ static struct verbs_read *free_entry(struct verbs_lane *verbs)
     return NULL;
 }
 
-/** Posts requests of a read, from the one with this number on: the last of all is reported.
- *  @return whether all were taken. */
+/** Posts requests of a read, beginning with this number; only the last of all is reported. @return
+ *  whether all were posted. */
 static bool post_some(const struct verbs_lane *verbs, const struct verbs_read *read, uint64_t lent,
                       uint8_t *target, uint64_t bytes, unsigned first, unsigned count)
 {
@@ -103,7 +103,7 @@ static bool post(const struct verbs_lane *verbs, const struct verbs_read *read, 
     return taken;
 }
 
-/** The read has ended: its memory is the application's again. */
+/** The read has ended: its memory belongs to the application again. */
 static void end(struct verbs_lane *verbs, struct verbs_read *read, int status)
 {
     verbs_memory_end(&verbs->registered, read->target);
@@ -115,7 +115,7 @@ static void end(struct verbs_lane *verbs, struct verbs_read *read, int status)
     verbs->reads_over++;
 }
 
-/** Whoever began it knows that it has ended: the entry is free. */
+/** The end of the read was reported: frees the entry. */
 static void release(struct verbs_lane *verbs, struct verbs_read *read)
 {
     read->context = NULL;
@@ -134,7 +134,7 @@ void verbs_reads_fail(struct verbs_lane *verbs, const struct verbs_link *link)
     }
 }
 
-/** Takes the completions that have come. */
+/** Handles the completions that have arrived. */
 static void settle(struct verbs_lane *verbs)
 {
     struct ibv_wc done[VERBS_POLLED_MAX];
@@ -173,7 +173,7 @@ int verbs_begin_read(struct lane *lane, const struct lane_address *from, uint64_
         verbs_link_ask(verbs, link);
         return -ENOTCONN;
     }
-    settle(verbs); /* what broken connections have left makes room */
+    settle(verbs); /* frees the room of broken connections */
     if (!link->open || requests == 0 || requests > LANE_VERBS_READ_REQUESTS - link->requests ||
         requests > LANE_VERBS_READ_REQUESTS_ALL - verbs->reads_requests) {
         return -EAGAIN;

@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/** So long, and so often, it is waited for a queue that may have been given back just now: the
- *  kernel does that in the background, some milliseconds after the socket was closed. */
+/** How long, and how often, to wait for a queue that may just have been freed: the kernel does that
+ *  in the background, some milliseconds after its socket is closed. */
 #define MOMENT_NS 1000000
 #define MOMENTS_MAX 200
 
@@ -31,7 +31,7 @@ struct xdp_lane {
     struct packet_lane packet; /* first: it is one */
     struct xdp_socket socket;
     struct xdp_program program;
-    struct queue_poll poll; /* by the socket itself */
+    struct queue_poll poll; /* through the socket itself */
 };
 
 static struct xdp_lane *xdp_of(struct lane *lane)
@@ -61,7 +61,7 @@ static unsigned take(struct xdp_lane *xdp, struct lane_incoming *frames, unsigne
                           : taken + packet_take(&xdp->packet, frames + taken, count - taken);
 }
 
-/** Has the queue polled: by the socket itself, or else by that of another lane. */
+/** Polls the queue, through the socket itself or that of another lane. */
 static bool poll_queue(struct xdp_lane *xdp)
 {
     bool polled = queue_poll(xdp->poll.is_known ? &xdp->poll : &xdp->packet.poll) ||
@@ -124,7 +124,7 @@ static void give_up(struct xdp_lane *xdp)
     free(xdp);
 }
 
-/** The program goes on with the socket until close(), which comes before the socket's end. */
+/** The program runs with the socket until close(), which is called before the socket is closed. */
 static unsigned xdp_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX])
 {
     unsigned count = packet_part_with(lane, sockets);
@@ -203,7 +203,7 @@ static int redirect(struct xdp_lane *xdp, const struct packet_lane_options *opti
     return status != 0 ? status : attach(xdp, veth);
 }
 
-/** A queue whose socket was closed is free a moment later; then no program is there any more. */
+/** A queue is free shortly after its socket is closed; then there is no program either. */
 static int open_socket(struct xdp_lane *xdp, const struct socket_interface *interface)
 {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
@@ -220,7 +220,7 @@ static int open_socket(struct xdp_lane *xdp, const struct socket_interface *inte
     return status;
 }
 
-/** What is refused most often comes first: the packet lane takes long to close. */
+/** What is refused most often comes first, because the packet lane takes long to close. */
 static int set_up(struct xdp_lane *xdp, const struct packet_lane_options *options)
 {
     struct socket_interface interface = {0};
@@ -273,7 +273,7 @@ static int xdp_open_for(struct lane_opening *opening, struct lane **lane)
     int status = xdp_lane_open(&options, lane);
 
     if (status != 0) {
-        *opening->number = wanted; /* what was reserved is not any more */
+        *opening->number = wanted; /* the number is no longer reserved */
     }
     opening->number_is_reserved = opening->number_is_reserved || status == 0;
     return status;
@@ -317,6 +317,6 @@ static bool xdp_explain(int status, const struct lane_opening *opening, char *te
     }
 }
 
-/** Only for those who ask: it takes the one place of an interface, and a card may be reset. */
+/** Only on request: an interface allows only one, and a card may be reset. */
 const struct lane_type xdp_lane_type = {
     .open = xdp_open_for, .explain = xdp_explain, .on_request = true};

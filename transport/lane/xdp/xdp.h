@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * xdp.h - the lane over AF_XDP: the frames of the packet lane (packet.h), in its place, which the
- * kernel hands over before its network stack has seen them, and which are there when we look, not
- * when the network card interrupts.
+ * xdp.h - the lane over AF_XDP, which takes the place of the packet lane (packet.h) and carries the
+ * same frames. The kernel delivers them before its network stack, and they are available when
+ * polled, not when the network card interrupts.
  *
  *                            the interface's queue 0
  *                                       |
@@ -13,23 +13,23 @@
  *                                       |            packet.c:  ring of our AF_PACKET socket
  *                                       +--------- receive() ----------+
  *
- * So this is a packet lane, with the same frames and addresses, and the same number on the wire:
- * the other end may have either. What the program passes on comes the way it would come without:
- * frames from other queues of the card, frames longer than 3.8 KB (jumbo frames), and all where the
- * kernel's generic hook is not asked (behind tc's and nft's redirections, as in a lab with a rate
- * or a loss). Frames are sent through the AF_PACKET socket, too.
+ * So this is a packet lane, with the same frames, addresses and number on the wire; the other end
+ * may have either. Frames that the program does not redirect arrive as usual: those from other
+ * queues of the card, frames longer than 3.8 KB (jumbo frames), and all that bypass the kernel's
+ * generic hook (by redirections of tc and nft, as in a lab with a rate or loss). Frames are sent
+ * through the AF_PACKET socket, too.
  *
- * The driver's own hook is used where it has one. It costs less there than the generic one, but may
- * reset the card when the program comes and goes, which takes TCP's frames of that moment with it;
- * a veth has one too, at the price of TCP's large segments, so there it is the generic one.
+ * The driver's own hook is used if it has one. It costs less than the generic one, but attaching
+ * and detaching the program may reset the card, which loses frames of TCP at that moment. A veth's
+ * own hook would disable TCP's large segments, so for a veth the generic one is used.
  *
  * Behind a driver's hook each receive() that finds nothing polls the card's queue (queue_poll.h).
- * Behind the generic one the kernel never says which queue it is, and there a UDP lane of the same
- * card can poll for it, if the configuration has `busy_poll_us`.
+ * Behind the generic one the kernel never learns the queue; then a UDP lane of the same card can
+ * poll for it, if the configuration has `busy_poll_us`.
  *
- * One endpoint of an interface has the lane: a queue takes one such socket, unless processes share
- * their memory, and an interface one program. The others have packet lanes, if they may (lanes
- * "xdp,packet"), and are disturbed by nothing.
+ * Only one endpoint of an interface has the lane: a queue allows one such socket, unless processes
+ * share their memory, and an interface one program. The others have packet lanes, if permitted
+ * (lanes "xdp,packet"), and are not affected.
  *
  * Needs CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW of the host itself (not of a user namespace), and
  * Linux 5.9.

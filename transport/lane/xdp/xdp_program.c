@@ -19,7 +19,7 @@
 
 #define QUEUE 0
 
-/** Programs of ours are called so, and then their process. */
+/** The prefix of our programs' names; their process follows. */
 #define NAME "beowire_"
 
 static int bpf(enum bpf_cmd command, union bpf_attr *attributes)
@@ -39,7 +39,7 @@ static int bpf(enum bpf_cmd command, union bpf_attr *attributes)
 #define CALL(FUNCTION) INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, FUNCTION)
 #define RETURN() INSTRUCTION(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-/** A jump to where the frame is passed on: finish() writes how far. */
+/** A jump to where the frame is passed on; finish() sets its distance. */
 #define PASS_IF_GREATER(REGISTER, OTHER)                                                           \
     INSTRUCTION(BPF_JMP | BPF_JGT | BPF_X, REGISTER, OTHER, TO_PASS, 0)
 #define PASS_IF_NOT_GREATER(REGISTER, OTHER)                                                       \
@@ -50,7 +50,7 @@ static int bpf(enum bpf_cmd command, union bpf_attr *attributes)
 #define TO_PASS INT16_MAX
 #define CODE_MAX 32
 
-/** Points the jumps of `code` that are to pass the frame on at its last two instructions. */
+/** Sets the passing jumps of `code` to its last two instructions. */
 static void finish(struct bpf_insn *code, unsigned count)
 {
     for (unsigned at = 0; at < count; at++) {
@@ -74,7 +74,7 @@ static unsigned write_code(struct bpf_insn code[CODE_MAX], const struct xdp_filt
         LOAD(BPF_W, THIRD, CONTEXT, offsetof(struct xdp_md, data_end)),
         MOVE(PART, FRAME),
         ADD(PART, XDP_ENDPOINT_AT + (int)sizeof(le16)),
-        PASS_IF_GREATER(PART, THIRD), /* it ends before what is read of it below */
+        PASS_IF_GREATER(PART, THIRD), /* it is too short for what is read below */
         LOAD(BPF_H, PART, FRAME, PACKET_TYPE_AT),
         PASS_UNLESS(PART, htons(filter->ethertype)),
         LOAD(BPF_H, PART, FRAME, XDP_ENDPOINT_AT),
@@ -84,9 +84,9 @@ static unsigned write_code(struct bpf_insn code[CODE_MAX], const struct xdp_filt
         LOAD(BPF_H, PART, FRAME, sizeof mac_start),
         PASS_UNLESS(PART, mac_rest),
         ADD(FRAME, (int32_t)filter->bytes_max + 1),
-        PASS_IF_NOT_GREATER(FRAME, THIRD), /* it has more bytes than that */
+        PASS_IF_NOT_GREATER(FRAME, THIRD), /* it is longer than that */
         INSTRUCTION(BPF_LD | BPF_DW | BPF_IMM, FIRST, BPF_PSEUDO_MAP_FD, 0, map),
-        INSTRUCTION(0, 0, 0, 0, 0), /* the second half of the one above */
+        INSTRUCTION(0, 0, 0, 0, 0), /* the second half of the instruction above */
         LOAD(BPF_W, SECOND, CONTEXT, offsetof(struct xdp_md, rx_queue_index)),
         SET(THIRD, XDP_PASS), /* unless there is a socket for this queue */
         CALL(BPF_FUNC_redirect_map),
@@ -167,9 +167,9 @@ void xdp_program_close(struct xdp_program *program)
     }
 }
 
-/* ---- who has it ----------------------------------------------------------------------------- */
+/* ---- the owner of a hook -------------------------------------------------------------------- */
 
-/** Which of the attributes in so many bytes has this number? @return NULL: none. */
+/** The attribute with this number among these bytes. @return NULL: none. */
 static const struct rtattr *find_attribute(const void *attributes, size_t bytes, unsigned number)
 {
     const uint8_t *start = attributes;
@@ -187,7 +187,7 @@ static const struct rtattr *find_attribute(const void *attributes, size_t bytes,
     return NULL;
 }
 
-/** Asks the kernel about the interface. @return bytes of its answer; 0: there is none. */
+/** Asks the kernel about the interface. @return bytes of its answer; 0: none. */
 static size_t ask_about(int interface, void *answer, size_t bytes)
 {
     struct {
@@ -212,7 +212,7 @@ static size_t ask_about(int interface, void *answer, size_t bytes)
     return got < 0 ? 0 : (size_t)got;
 }
 
-/** The number of the program that the interface runs. @return 0: none. */
+/** The number of the interface's program. @return 0: none. */
 static uint32_t program_of(int interface)
 {
     _Alignas(struct nlmsghdr) uint8_t answer[16384];
@@ -239,7 +239,7 @@ bool xdp_program_is_on(int interface)
     return program_of(interface) != 0;
 }
 
-/** @return false: it may not be asked for, or is gone. */
+/** @return false: not permitted, or the program is gone. */
 static bool read_name(uint32_t number, char name[XDP_NAME_BYTES])
 {
     union bpf_attr which = {.prog_id = number};

@@ -13,21 +13,21 @@
 
 #define QUEUE 0
 
-/** Chunks for what arrives: each is free, or has a frame. */
+/** Chunks for receiving: each is free, or has a frame. */
 #define CHUNKS LANE_RING_FRAMES
 #define RING_MASK (CHUNKS - 1u)
 static_assert((CHUNKS & RING_MASK) == 0, "an index of a ring wraps by itself");
 
 #define CACHE_LINE_BYTES 64
 
-/** A chunk is one of these, and a frame begins behind what the kernel keeps free for programs. */
+/** Sizes of chunks. A frame begins behind the bytes that the kernel reserves for programs. */
 #define CHUNK_BYTES_MIN 2048u
 #define CHUNK_BYTES_MAX 4096u
 
-/** So that a frame of ours begins at a multiple of 16, behind Ethernet's header. */
+/** Makes our frame, behind Ethernet's header, begin at a multiple of 16. */
 #define ALIGNMENT_BYTES 2u
 
-/** A ring is needed for what is sent, too, by a socket that sends nothing. */
+/** This ring is required even for a socket that sends nothing. */
 #define COMPLETIONS_MIN 2
 
 static uint32_t room_of(uint32_t chunk_bytes)
@@ -43,7 +43,7 @@ uint32_t xdp_socket_bytes_max(const struct xdp_socket *xdp)
 static int map_ring(const struct xdp_socket *xdp, struct xdp_ring *ring,
                     const struct xdp_ring_offset *offsets, size_t entry_bytes, off_t where)
 {
-    ring->memory_bytes = offsets->desc + CHUNKS * entry_bytes; /* of all rings that are mapped */
+    ring->memory_bytes = offsets->desc + CHUNKS * entry_bytes; /* of all mapped rings */
     void *memory = mmap(NULL, ring->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                         xdp->socket, where);
     if (memory == MAP_FAILED) {
@@ -177,8 +177,9 @@ int xdp_socket_open(struct xdp_socket *xdp, int interface, uint32_t mtu, enum xd
     return status;
 }
 
-/** Chunks are used in the order in which they were given, so where the next frame is can be known
- * before its entry has come from the other core: both are waited for at the same time. */
+/** Chunks are used in the order in which they were given. So the place of the next frame is known
+ *  before its entry has come from the other core, and both cache lines are fetched at the same
+ *  time. */
 static void await(const struct xdp_socket *xdp)
 {
     const uint64_t *given = xdp->fill.entries;
@@ -203,7 +204,7 @@ unsigned xdp_socket_take(struct xdp_socket *xdp, struct lane_incoming *frames, u
         const struct xdp_desc *entry = &entries[xdp->receive.next++ & RING_MASK];
         const uint8_t *envelope = xdp->chunks + entry->addr;
         frames[i].data = envelope + PACKET_ENVELOPE_BYTES;
-        frames[i].bytes = entry->len - PACKET_ENVELOPE_BYTES; /* the program has seen to it */
+        frames[i].bytes = entry->len - PACKET_ENVELOPE_BYTES; /* checked by the program */
         frames[i].payload = NULL;
         frames[i].from = (struct lane_address){0};
         memcpy(frames[i].from.bytes, envelope + ETH_ALEN, ETH_ALEN);
@@ -221,7 +222,7 @@ void xdp_socket_release(struct xdp_socket *xdp)
         return;
     }
     for (uint32_t at = xdp->receive.next - xdp->held; at != xdp->receive.next; at++) {
-        /* Where a frame begins in its chunk is the kernel's choice; it wants the chunk. */
+        /* The kernel chooses where a frame begins in its chunk, and wants the chunk back. */
         uint64_t chunk = entries[at & RING_MASK].addr & ~(uint64_t)(xdp->chunk_bytes - 1);
         free_entries[xdp->fill.next++ & RING_MASK] = chunk;
     }
@@ -239,7 +240,7 @@ uint64_t xdp_socket_drops(struct xdp_socket *xdp)
     if (getsockopt(xdp->socket, SOL_XDP, XDP_STATISTICS, &statistics, &length) != 0) {
         return 0;
     }
-    /* No free chunk, or no room in the ring; older kernels know only the first number. */
+    /* No free chunk, or no room in the ring; older kernels have only the first number. */
     uint64_t dropped = statistics.rx_dropped + statistics.rx_ring_full;
     uint64_t since = dropped - xdp->dropped_frames;
     xdp->dropped_frames = dropped;
