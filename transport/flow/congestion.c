@@ -3,10 +3,10 @@
 
 #include <assert.h>
 
-/** Steps in a floor: a window that was cut to the floor doubles in so many round trips. */
+/** Steps in a floor: the round trips in which a window cut to the floor doubles. */
 #define STEPS_OF_FLOOR 16
 
-/** What is cut is a share of the window, in 1/1024; the share for an endless round trip is 0.8. */
+/** Shares of the window, in 1/1024. The largest cut, for an endless round trip, is 0.8. */
 #define SHARE_ONE UINT64_C(1024)
 #define SHARE_MAX UINT64_C(819)
 

@@ -94,7 +94,7 @@ static enum connection_event receive_connect(struct connection *connection,
 static enum connection_event receive_accept(struct connection *connection,
                                             const struct frame_connect *body)
 {
-    /* Anybody who may ask us can have asked in the peer's name; but this is the peer's answer. */
+    /* A CONNECT in the peer's name may be forged; this is the peer's own answer. */
     bool other = connection->state == CONNECTION_ANSWERED && connection->asks &&
                  from_le32(body->key) != connection->peer_key;
 
@@ -123,7 +123,7 @@ static int error_of(uint32_t reason)
 bool connection_is_echoed(const struct connection *connection, const struct frame *frame)
 {
     uint32_t echoed = from_le32(frame->reset->echoed_key);
-    /* While it is asked, what it says to that decides: somebody else may have asked us. */
+    /* While CONNECTs are sent, only the peer's ACCEPT counts: a CONNECT may be forged. */
     bool begun = connection->state == CONNECTION_OPEN ||
                  (connection->state == CONNECTION_ANSWERED && !connection->asks);
 
@@ -134,7 +134,7 @@ bool connection_is_echoed(const struct connection *connection, const struct fram
 static enum connection_event receive_reset(struct connection *connection, const struct frame *frame)
 {
     if (!connection_is_echoed(connection, frame)) {
-        return CONNECTION_NOTHING; /* it proves nothing: whoever sent it saw no frame of ours */
+        return CONNECTION_NOTHING; /* no proof: its sender saw no frame of ours */
     }
     return connection_fail(connection, error_of(from_le32(frame->reset->reason)));
 }

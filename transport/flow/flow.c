@@ -19,7 +19,7 @@ static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/** How long after the last progress the tail is probed. */
+/** Time from the last progress until a probe of the tail. */
 static uint64_t tail_ns(const struct flow *flow)
 {
     if (flow->rtt.smoothed_ns == 0) {
@@ -64,7 +64,7 @@ static uint32_t allowance(const struct flow *flow)
     return in_flight < window ? (uint32_t)window - in_flight : 0;
 }
 
-/** The frames that may be sent for the first time end here. */
+/** One past the last new frame that may be sent. */
 static uint32_t sendable_end(const struct flow *flow)
 {
     uint32_t end = sequence_before(flow->limit, flow->next) ? flow->limit : flow->next;
@@ -86,10 +86,10 @@ struct way_out {
     struct routes *routes;
     struct route *route;
     uint64_t now_ns;
-    uint32_t left; /**< so many frames may leave yet */
+    uint32_t left; /**< frames that may still be sent */
 };
 
-/** Offers frames to the route. @return how many it took: they have left now. */
+/** Passes frames to the route. @return how many it took. */
 __attribute__((always_inline)) static inline unsigned
 send_batch(struct flow *flow, struct flow_frame *const *batch, unsigned count, struct way_out *out)
 {
@@ -109,7 +109,7 @@ send_batch(struct flow *flow, struct flow_frame *const *batch, unsigned count, s
     return taken;
 }
 
-/** Sends lost frames again, up to `most`. @return how many; fewer: the lane is busy. Seldom. */
+/** Retransmits lost frames, up to `most`. @return how many; fewer: the lane is busy. Rare. */
 __attribute__((noinline)) static uint32_t send_lost(struct flow *flow, uint32_t most,
                                                     struct way_out *out)
 {
@@ -150,8 +150,8 @@ __attribute__((noinline)) static uint32_t send_lost(struct flow *flow, uint32_t 
     return sent;
 }
 
-/** How many of so many frames are sent at once: the last two times the same, since what is left
- *  over would be no sooner there. */
+/** Frames in the next call. The last two calls have the same number: an uneven split would not
+ *  arrive sooner. */
 static unsigned batch_of(uint32_t left)
 {
     if (left <= FLOW_BATCH_FRAMES) {
@@ -184,12 +184,12 @@ __attribute__((always_inline)) static inline void send_new(struct flow *flow, ui
     }
 }
 
-/** Begins to wait for an answer, if one is owed and that has not begun. */
+/** Starts to wait for an answer, if one is owed and none is awaited. */
 static void await_answer(struct flow *flow, uint64_t now_ns)
 {
     if (flow_awaits_answer(flow)) {
         if (flow->waiting_since_ns == 0 && flow->first != flow->next) {
-            flow->waiting_since_ns = now_ns; /* without frames, a probe asks */
+            flow->waiting_since_ns = now_ns; /* without frames, a PROBE is sent */
         }
         if (flow->timeout_at_ns == 0 || flow->watching) {
             restart_timer(flow, now_ns);
@@ -226,9 +226,9 @@ uint32_t flow_transmit(struct flow *flow, struct routes *routes, struct route *r
 
 /* ---- acknowledgements in ------------------------------------------------------------------- */
 
-/** What one acknowledgement brought. */
+/** Result of one acknowledgement. */
 struct news {
-    uint32_t arrived; /* frames of which that was not known before */
+    uint32_t arrived; /* frames newly known to have arrived */
     uint64_t rtt_ns;  /* round trip of the last of them that has one; 0: none has */
 };
 
@@ -255,7 +255,7 @@ static void release_first(struct flow *flow, struct route *route)
     flow->first++;
 }
 
-/** Some of the frames before `acknowledgement` are known to be here, or were sent again. */
+/** Some of the frames before `acknowledgement` were reported before, or retransmitted. */
 static void take_repeated(struct flow *flow, uint32_t acknowledgement, uint64_t now_ns,
                           struct route *route, struct news *news)
 {
@@ -294,7 +294,7 @@ static void take_acknowledgement(struct flow *flow, uint32_t acknowledgement, ui
     }
 }
 
-/** Notes what is here behind the gap. */
+/** Notes the frames that arrived behind the gap. */
 static void take_sack(struct flow *flow, const struct frame *frame, uint64_t now_ns,
                       struct news *news)
 {
@@ -374,7 +374,7 @@ bool flow_acknowledged(struct flow *flow, struct route *route, const struct fram
 
     if (sequence_before(flow->highest, acknowledgement) ||
         (sack && sequence_before(flow->highest, from_le32(frame->sack->upto)))) {
-        return false; /* it is about what was never sent */
+        return false; /* acknowledges frames never sent */
     }
     if (sequence_before(acknowledgement, flow->first)) {
         return true; /* overtaken by a later one */
@@ -421,7 +421,7 @@ bool flow_grant_is_due(const struct flow *flow)
            (more >= FLOW_INITIAL_CREDIT_FRAMES / 2 && left < FLOW_WINDOW_FRAMES / 4);
 }
 
-/** Have so many frames come, or is it so urgent, that the peer is told without delay? */
+/** Is an acknowledgement due without delay, by its number of frames or its urgency? */
 static bool acknowledgement_is_due(const struct flow *flow)
 {
     return flow->acknowledge_now || flow->unacknowledged >= FLOW_ACK_EVERY_FRAMES ||

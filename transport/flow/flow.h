@@ -56,8 +56,8 @@ struct flow {
     uint32_t highest;
     uint32_t next;
     uint32_t limit;
-    uint32_t released; /**< frames before this are their owner's again; at most `first` */
-    uint32_t reported; /**< from `first` on: frames before this may be missing, or sent again */
+    uint32_t released; /**< frames before this were returned to their owner; at most `first` */
+    uint32_t reported; /**< frames from `first` to before this may be missing or retransmitted */
     bool starved;      /**< flow_starve() */
     bool held;         /**< flow_hold() */
     uint32_t delivered_frames; /**< in `delivered`, */
@@ -70,7 +70,7 @@ struct flow {
     uint32_t granted_sent;      /**< `granted` as the peer last saw it */
     uint32_t unacknowledged;    /**< frames accepted or kept since the last acknowledgement */
     uint32_t probe_seen;        /**< number of the latest PROBE received */
-    bool acknowledge_now;       /**< the peer waits for it */
+    bool acknowledge_now;       /**< an acknowledgement is due at once */
     bool go_back_n;             /**< set once, before the first frame */
     bool gap_reported;          /**< go-back-N: `gap_sequence`, gap_ns are valid */
     uint64_t gap_ns;            /**< when that was */
@@ -80,7 +80,7 @@ struct flow {
     struct rtt rtt;
     uint64_t timeout_at_ns;    /**< the next probe; 0: none */
     unsigned backoff;          /**< timeouts in a row */
-    bool watching;             /**< the timeout is that of flow_watch(); nothing is outstanding */
+    bool watching;             /**< the timeout is of flow_watch(); nothing is outstanding */
     uint8_t unanswered;        /**< PROBEs sent since the peer was heard; 255: or more */
     uint64_t waiting_since_ns; /**< since when an answer is awaited; 0: none is */
     uint64_t stuck_since_ns;   /**< when the frame `first` was first retransmitted; 0: it was not */
@@ -129,7 +129,7 @@ static inline struct flow_frame *flow_ring_at(const struct flow *flow, uint32_t 
     return flow->ring[sequence % FLOW_WINDOW_FRAMES];
 }
 
-/** May another frame be pushed? (The ring has room; it may have to wait there for credit.) */
+/** Does the ring have room for another frame? (It may wait there for credit.) */
 static inline bool flow_has_room(const struct flow *flow)
 {
     return flow->next - flow->first < FLOW_WINDOW_FRAMES;
@@ -147,7 +147,7 @@ static inline bool flow_awaits_answer(const struct flow *flow)
     return flow->first != flow->next || flow->starved;
 }
 
-/** Since when a frame has been retransmitted in vain; 0: there is none. */
+/** Since when a frame has been retransmitted without success; 0: none has. */
 static inline uint64_t flow_stuck_since(const struct flow *flow)
 {
     return flow->stuck_since_ns != 0 &&
@@ -168,8 +168,8 @@ static inline bool flow_has_credit(const struct flow *flow)
     return sequence_before(flow->next, flow->limit);
 }
 
-/** There is more to push (or the application was turned away, and will try again), and no credit:
- * the peer is probed until it grants some. */
+/** There is more to push, now or when the application tries again, and no credit: the peer is
+ * probed until it grants some. */
 static inline void flow_starve(struct flow *flow, bool starved)
 {
     flow->starved = starved;
@@ -192,8 +192,8 @@ static inline void flow_push(struct flow *flow, struct flow_frame *frame)
     flow->next++;
 }
 
-/** Sends what may be sent, at most so many frames: what was lost before what is new.
- *  @return how many of `most` are left */
+/** Sends up to `most` frames: lost ones first, then new ones. @return how many of `most` are left
+ */
 uint32_t flow_transmit(struct flow *flow, struct routes *routes, struct route *route, uint32_t most,
                        uint64_t now_ns);
 
@@ -201,20 +201,20 @@ uint32_t flow_transmit(struct flow *flow, struct routes *routes, struct route *r
  * the peer as if frames had been sent. */
 void flow_hold_back(struct flow *flow, uint64_t now_ns);
 
-/** Does flow_transmit() wait only for the lane? */
+/** Does flow_transmit() wait for nothing but the lane? */
 bool flow_waits_for_lane(const struct flow *flow);
 
-/** Something was received from the peer, so it is alive. */
+/** A frame came from the peer, so it is alive. */
 void flow_heard(struct flow *flow);
 
 /** Takes acknowledgement and credit from a frame of the peer (any but DATA, which has neither), and
- *  from SACK what is missing. The peer was heard. What that releases is to be taken back.
- *  @return false: they make no sense (the frame should be dropped, nothing has changed). */
+ *  from SACK the missing frames. Then call flow_take_released().
+ *  @return false: they are invalid; drop the frame. Nothing has changed. */
 bool flow_acknowledged(struct flow *flow, struct route *route, const struct frame *frame,
                        uint64_t now_ns);
 
-/** Hands a frame that was acknowledged, or given up, back to its owner: the oldest. NULL: there is
- *  none. All are to be taken before another is pushed. */
+/** Returns the oldest frame that was acknowledged, or given up, to its owner. NULL: there is none.
+ *  Take all before pushing another. */
 static inline struct flow_frame *flow_take_released(struct flow *flow)
 {
     return flow->released != flow->first ? flow_ring_at(flow, flow->released++) : NULL;
@@ -233,8 +233,9 @@ static inline void flow_asked(struct flow *flow, uint64_t now_ns)
     flow->probed_news = false;
 }
 
-/** The way of the next PROBE. The first one after progress follows the frames that it asks about,
- * so as not to overtake them; later ones take the usual way, and are evidence for all ways. */
+/** The way of the next PROBE. The first one after progress takes the way of the frames it asks
+ * about, so as not to overtake them. Later ones take the usual way, and are evidence for all ways.
+ */
 static inline enum flow_way flow_probe_way(const struct flow *flow)
 {
     return flow->backoff == 0 && flow->first != flow->highest
@@ -242,7 +243,7 @@ static inline enum flow_way flow_probe_way(const struct flow *flow)
                : FLOW_WAY_USUAL;
 }
 
-/** Frames take another way from now on, about which nothing is known yet. */
+/** Frames take another way from now on, of which nothing has been measured. */
 static inline void flow_change_way(struct flow *flow)
 {
     flow->backoff = 0;
@@ -261,12 +262,12 @@ static inline uint32_t flow_probe_number(const struct flow *flow)
  * has come in part): if `wanted`, probes the peer every FLOW_WATCH_NS, to notice its death. */
 void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns);
 
-/** Gives up: every frame is to be taken back. */
+/** Gives up: take every frame back with flow_take_released(). */
 void flow_abandon(struct flow *flow);
 
 /* ---- receiving ----------------------------------------------------------------------------- */
 
-/** Says what to do with a sequenced frame, and notes what to acknowledge. */
+/** @return what to do with a sequenced frame. Notes what to acknowledge. */
 enum flow_verdict flow_check(struct flow *flow, const struct frame *frame, uint64_t now_ns);
 
 /** Are frames missing before others that are known to have been sent? */
@@ -293,20 +294,20 @@ static inline void flow_accept(struct flow *flow, const struct frame *frame, uin
     uint32_t accepted = flow->expected++;
 
     if (sequence_before(flow->granted, flow->expected)) {
-        flow->granted = flow->expected; /* it was exempt */
+        flow->granted = flow->expected; /* it needed no credit */
     }
     if (flow->seen == accepted) {
         flow->seen++;
     } else {
-        /* Part of a gap is filled: the sender should know (RFC 5681, section 4.2). */
+        /* Part of a gap is filled: tell the sender (RFC 5681, section 4.2). */
         window_set_remove(&flow->kept, accepted);
         flow->acknowledge_now = true;
     }
     flow_count_unacknowledged(flow, frame, now_ns);
 }
 
-/** A run of frames was handled, each of them the next, within the credit, without flags, and
- * without a gap after the last one seen. */
+/** Consecutive frames were handled, within the credit, without flags and without a gap after the
+ * last one seen. */
 static inline void flow_accept_run(struct flow *flow, uint32_t frames, uint64_t now_ns)
 {
     flow->expected += frames;
@@ -317,7 +318,7 @@ static inline void flow_accept_run(struct flow *flow, uint32_t frames, uint64_t 
     flow->unacknowledged += frames;
 }
 
-/** The peer sent PROBE, which must be answered. */
+/** The peer sent a PROBE, which must be answered. */
 void flow_probed(struct flow *flow, const struct frame *frame);
 
 /** Should the peer be told of more credit? */
@@ -335,7 +336,7 @@ static inline void flow_grant(struct flow *flow, uint32_t granted)
  * is due, unless there is a gap, which only SACK reports. `flags`: further flags of the frame. */
 void flow_stamp(struct flow *flow, uint8_t *head, uint16_t flags);
 
-/** Fills in SACK, and stamps its head; for when flow_has_gap(). */
+/** Fills in a SACK and stamps its head. Needs flow_has_gap(). */
 void flow_stamp_sack(struct flow *flow, uint8_t *head, struct frame_sack *sack, uint64_t now_ns);
 
 /* ---- both ---------------------------------------------------------------------------------- */
@@ -349,8 +350,7 @@ enum flow_due {
 /** What has to be sent now, besides flow_transmit(). Call flow_timeout() after a probe. */
 unsigned flow_due(const struct flow *flow, uint64_t now_ns);
 
-/** When flow_transmit() or flow_due() may next have something; UINT64_MAX: not before a frame
- *  comes. */
+/** When to call flow_transmit() or flow_due() next; UINT64_MAX: not before a frame comes. */
 uint64_t flow_deadline(const struct flow *flow);
 
 #endif /* BEOWIRE_FLOW_FLOW_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_pool.h - buffers for frames on their way out, all made when the endpoint opens.
+ * frame_pool.h - buffers for outgoing frames, all allocated when the endpoint opens.
  *
  * Two sizes: *slim* frames hold a head and a few bytes (data stays with the user), *full* ones hold
  * a whole frame of the lane (data is copied). Memory that is never used is never touched.
@@ -19,7 +19,7 @@ struct frame_pool {
     struct flow_frame *full;
     uint8_t *memory;
     size_t memory_bytes;
-    const uint8_t *full_begin; /**< full frames live from here on */
+    const uint8_t *full_begin; /**< start of the full frames */
     uint32_t full_bytes;       /**< longest head of a full frame */
 };
 
@@ -47,7 +47,7 @@ static inline struct flow_frame *frame_pool_take(struct frame_pool *pool, size_t
     return frame;
 }
 
-/** Are so many full frames free, and a slim one? Looks at each, for whoever takes them next. */
+/** Are `count` full frames and a slim one free? Reads each, which brings it into the cache. */
 static inline bool frame_pool_has(const struct frame_pool *pool, uint32_t count)
 {
     const struct flow_frame *frame = pool->full;

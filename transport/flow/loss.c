@@ -27,7 +27,7 @@ static void note_evidence(struct loss_way *way, uint64_t sent_ns, uint32_t seque
     }
 }
 
-/** A frame was sent again although it, or its first copy, was only late. */
+/** A retransmission was spurious: an earlier copy was only late. */
 static void note_spurious(struct flow *flow, uint64_t now_ns)
 {
     struct loss *loss = &flow->loss;
@@ -51,7 +51,7 @@ uint64_t loss_arrived(struct flow *flow, const struct flow_frame *frame, uint32_
     if (frame->transmissions > 1) {
         if (rtt_ns < flow->rtt.minimum_ns) {
             note_spurious(flow, now_ns);
-            return 0; /* an earlier copy: when that was sent is not known any more */
+            return 0; /* of an earlier copy, whose send time is lost */
         }
         rtt_ns = 0;
     } else if (sequence_before(sequence, way->forward)) {
