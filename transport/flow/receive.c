@@ -2,7 +2,7 @@
 /* The receiving half of flow.h. */
 #include "flow.h"
 
-/** The peer has sent something before `end`. */
+/** The peer has sent the sequences before `end`. */
 static void note_seen(struct flow *flow, uint32_t end)
 {
     if (sequence_before(flow->seen, end)) {
@@ -33,7 +33,7 @@ enum flow_verdict flow_check(struct flow *flow, const struct frame *frame, uint6
         return FLOW_DUPLICATE;
     }
     if (!sequence_before(sequence, flow->granted)) {
-        /* Nothing is reserved for it, so it cannot be kept; but handled, if it needs nothing. */
+        /* No memory is reserved for it, so it cannot be kept, only handled if it needs none. */
         return frame_is_exempt(frame->type) && sequence == flow->expected ? FLOW_NEXT
                                                                           : FLOW_OVERRUN;
     }
@@ -49,7 +49,7 @@ enum flow_verdict flow_check(struct flow *flow, const struct frame *frame, uint6
         flow->acknowledge_now = true;
         return FLOW_DUPLICATE;
     }
-    /* Anything but one more of a row behind the gap changes what is missing. */
+    /* Only the next frame of a row behind the gap leaves the missing frames as they are. */
     flow->acknowledge_now = flow->acknowledge_now || sequence != flow->seen;
     window_set_add(&flow->kept, sequence);
     note_seen(flow, sequence + 1);
@@ -66,7 +66,7 @@ void flow_probed(struct flow *flow, const struct frame *frame)
     if (sequence_before(flow->probe_seen, number)) {
         flow->probe_seen = number;
     }
-    /* Beyond the credit may be what is exempt; beyond the window nothing is. */
+    /* Exempt frames may exceed the credit, but never the window. */
     if (!sequence_before(flow->expected + FLOW_WINDOW_FRAMES, frame->sequence)) {
         note_seen(flow, frame->sequence);
     }
@@ -99,6 +99,7 @@ void flow_stamp_sack(struct flow *flow, uint8_t *head, struct frame_sack *sack, 
         flow->gap_reported = true;
         flow->gap_sequence = flow->expected;
         flow->gap_ns = now_ns;
-        flow->seen = flow->expected; /* said once: what fills the gap is no new evidence of it */
+        flow->seen =
+            flow->expected; /* report it once: frames that fill the gap are no new evidence */
     }
 }

@@ -2,9 +2,8 @@
 /*
  * rtt.h - the round trip to a peer: smoothed, its deviation, and its minimum of the last seconds.
  *
- * Smoothing is RFC 6298, section 2, with the gains of Jacobson (SIGCOMM '88). The minimum is that
- * of this and the last period of RTT_PERIOD_NS, so it covers one to two periods and follows a way
- * that has become longer. Pure.
+ * Smoothing is RFC 6298, section 2, with the gains of Jacobson (SIGCOMM '88). The minimum covers
+ * this and the last period of RTT_PERIOD_NS, so that it follows a way that becomes longer. Pure.
  */
 #ifndef BEOWIRE_FLOW_RTT_H
 #define BEOWIRE_FLOW_RTT_H
@@ -23,14 +22,14 @@ struct rtt {
     uint64_t period_began_ns;
 };
 
-/** The round trip of what was sent at `sent_ns` and is answered now. What is longer than any
- * timeout says nothing of the way: an end was away, or its clock has jumped. */
+/** The round trip of a frame that was sent at `sent_ns` and is answered now. Longer times than any
+ * timeout are no measure of the way: an end was not running, or its clock has jumped. */
 static inline uint64_t rtt_between(uint64_t sent_ns, uint64_t now_ns)
 {
     return now_ns - sent_ns < FLOW_RTO_MAX_NS ? now_ns - sent_ns : FLOW_RTO_MAX_NS;
 }
 
-/** The first sample, or the first of a period: what the last period found still holds. */
+/** The first sample of all, or of a period: the minimum of the last period is kept. */
 void rtt_begin_period(struct rtt *rtt, uint64_t now_ns, uint64_t sample_ns);
 
 /** A round trip of `sample_ns` has ended at `now_ns`. */

@@ -5,7 +5,7 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words go over the wire as they are");
 
-/** Turns the ring so that the bit of sequence `by` comes first. */
+/** Rotates the ring so that the bit of sequence `by` comes first. */
 static struct window_set turned(const struct window_set *set, uint32_t by)
 {
     struct window_set result;

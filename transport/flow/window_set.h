@@ -2,9 +2,9 @@
 /*
  * window_set.h - a set of sequence numbers out of one window: one bit each.
  *
- * Sequence s is bit s % FLOW_WINDOW_FRAMES, so a set says something only as long as its owner knows
- * which window is meant, and takes out what leaves it. On the wire a set is 32 bytes that begin
- * with some sequence: bit i (byte i / 8, value 1 << i % 8) is sequence begin + i.
+ * Sequence s is bit s % FLOW_WINDOW_FRAMES, so the owner has to know the window, and to remove the
+ * sequences that leave it. On the wire a set is 32 bytes that begin with a sequence: bit i (byte i
+ * / 8, value 1 << i % 8) is sequence begin + i.
  *
  * Pure.
  */
@@ -65,7 +65,7 @@ static inline uint32_t window_set_next(const struct window_set *set, uint32_t fr
     return end;
 }
 
-/** Writes the window that begins with `begin` as it goes over the wire. */
+/** Writes the window that begins with `begin` in the format of the wire. */
 void window_set_to_wire(const struct window_set *set, uint32_t begin,
                         uint8_t wire[FLOW_WINDOW_FRAMES / 8]);
 

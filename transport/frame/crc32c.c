@@ -102,7 +102,7 @@ static bool has_instructions(void)
 #define STEP_TWO(state, two) __crc32ch(state, two)
 #define STEP_ONE(state, one) __crc32cb(state, one)
 
-/** As the kernel says in AT_HWCAP (arch/arm64/include/uapi/asm/hwcap.h). */
+/** Bits of AT_HWCAP (the kernel's arch/arm64/include/uapi/asm/hwcap.h). */
 #define HAS_PMULL (1ul << 4)
 #define HAS_CRC32 (1ul << 7)
 
@@ -122,13 +122,13 @@ static bool has_instructions(void)
 
 #if defined(WITH_INSTRUCTIONS)
 
-/** Longest of the three streams, in words: three of them are more than a jumbo frame has. */
+/** Longest of the three streams, in words: the three are longer than a jumbo frame. */
 #define STREAM_WORDS_MAX 512
 
-/** Shorter pieces are added word by word: combining takes as long as some ten words. */
+/** Shorter pieces are added word by word: combining takes as long as about ten words. */
 #define STREAMS_BYTES_MIN 96
 
-/** What a state is multiplied by, to move it by so many words: x^(64 words - 33), bits reversed.
+/** Factors that move a state by that many words: x^(64 words - 33), bits reversed.
  *  The product of two reversed numbers is one bit short, and the instruction that reduces it
  *  multiplies by x^32. */
 static uint32_t powers[2 * STREAM_WORDS_MAX + 1];
@@ -141,8 +141,8 @@ WITH_INSTRUCTIONS static void fill_powers(void)
     }
 }
 
-/** Three pieces of so many words each, one after the other. Apart, so that short ones need not save
- *  the registers that this works with. */
+/** Three consecutive pieces of that many words each. A function of its own, so that short pieces do
+ *  not save its registers. */
 WITH_INSTRUCTIONS __attribute__((noinline)) static uint32_t
 add_streams(uint32_t state, const uint8_t *data, size_t words)
 {
@@ -192,22 +192,22 @@ WITH_INSTRUCTIONS static uint32_t add_by_instructions(uint32_t state, const uint
 
 #if defined(__x86_64__)
 
-/** Shorter pieces are added as fast by streams, and do without the widest registers. */
+/** Shorter pieces are added as fast by streams, without the widest registers. */
 #define FOLDED_BYTES_MIN 1024
 
-/** What is folded at once: four registers. */
+/** Bytes folded in one step: four registers. */
 #define FOLDED_WORDS 32
 #define REGISTERS 4
 
 #define WITH_WIDE_INSTRUCTIONS __attribute__((target("sse4.2,pclmul,avx512f,vpclmulqdq")))
 
-/** Both factors that move a piece so many words on: of its first word, and of its second. */
+/** The factors that move the first and the second word of a piece by that many words. */
 WITH_WIDE_INSTRUCTIONS static inline __m512i move_by(unsigned words)
 {
     return _mm512_broadcast_i32x4(_mm_set_epi64x(powers[words], powers[words + 1]));
 }
 
-/** Each 16 bytes of a piece, moved on, and what is there. */
+/** Moves each 16 bytes of a piece, and adds the data there. */
 WITH_WIDE_INSTRUCTIONS static inline __m512i fold(__m512i piece, __m512i by, __m512i there)
 {
     return _mm512_xor_si512(_mm512_xor_si512(_mm512_clmulepi64_epi128(piece, by, 0x00),
@@ -239,7 +239,7 @@ add_folded(uint32_t state, const uint8_t *data, size_t bytes)
         pieces[i] = fold(pieces[i - 1], by_one, pieces[i]);
     }
     _mm512_storeu_si512(left, pieces[REGISTERS - 1]);
-    _mm256_zeroupper(); /* the kernel need not keep what is not there */
+    _mm256_zeroupper(); /* so that the kernel need not save the upper halves */
     state = add_by_instructions(0, left, sizeof left);
     return add_by_instructions(state, data, bytes % (FOLDED_WORDS * WORD));
 }
@@ -277,7 +277,7 @@ static uint32_t (*add_without_width)(uint32_t state, const uint8_t *data,
                                      size_t bytes) = add_by_table;
 static const char *means = "table";
 
-/** Once, before anything else runs: so nobody has to ask whether it was done. */
+/** Runs once, when the library is loaded, so that no call has to check. */
 __attribute__((constructor)) static void choose(void)
 {
 #if defined(WITH_INSTRUCTIONS)

@@ -2,18 +2,18 @@
 /*
  * crc32c.h - CRC-32C (Castagnoli; RFC 3720, section 12.1, has the polynomial, B.4 test vectors).
  *
- * It finds every error of up to 32 bits in a row, any three flipped bits and any odd number of them
+ * It detects every burst error of up to 32 bits, any three flipped bits and any odd number of them
  * in a frame of any length, any five in one of up to 655 bytes (P. Koopman, "32-Bit Cyclic
- * Redundancy Codes for Internet Applications", 2002), and of other damage all but one of 2^32. It
- * is no protection against somebody who alters a frame on purpose.
+ * Redundancy Codes for Internet Applications", 2002), and other damage with probability 1 - 2^-32.
+ * It does not protect against deliberate changes.
  *
  * Processors with instructions for it use those: SSE4.2 and PCLMULQDQ on x86, the extensions CRC
- * and PMULL of ARMv8 (or CRC alone). Others use tables. What there is, is found out when the
- * library is loaded. An instruction takes three cycles and one may begin in each, so long pieces
- * are divided into three streams, whose sums are then combined by a carry-less multiplication (V.
- * Gopal and others, "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel,
- * 2011). Where a register of 64 bytes can be multiplied at once (AVX-512 with VPCLMULQDQ), pieces
- * of a kilobyte are folded, twice as many bytes a cycle.
+ * and PMULL of ARMv8 (or CRC alone). Others use tables. The library checks the processor when it is
+ * loaded. An instruction takes three cycles and one may begin in each, so long pieces are divided
+ * into three streams, whose sums are then combined by a carry-less multiplication (V. Gopal and
+ * others, "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel, 2011). Where
+ * a register of 64 bytes can be multiplied at once (AVX-512 with VPCLMULQDQ), pieces of a kilobyte
+ * are folded, twice as many bytes a cycle.
  *
  * Pure. Thread-safe.
  */
@@ -23,17 +23,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The state with which a sum begins. */
+/** The initial state of a sum. */
 #define CRC32C_BEGIN UINT32_MAX
 
-/** Adds bytes to a sum. @param state CRC32C_BEGIN, or what this has returned for those before.
+/** Adds bytes to a sum. @param state CRC32C_BEGIN, or the result for the bytes before.
  *  @return the state; its complement is the CRC of all bytes so far */
 uint32_t crc32c_add(uint32_t state, const void *data, size_t bytes);
 
-/** The same by tables, whatever the processor has: for tests. Not thread-safe at its first call. */
+/** The same by tables on any processor: for tests. Its first call is not thread-safe. */
 uint32_t crc32c_add_by_table(uint32_t state, const void *data, size_t bytes);
 
-/** The same as on a processor that cannot fold: for tests. */
+/** The same without folding: for tests. */
 uint32_t crc32c_add_by_streams(uint32_t state, const void *data, size_t bytes);
 
 /** What crc32c_add() uses: "avx512", "sse4.2", "armv8", "armv8 without pmull" or "table". */

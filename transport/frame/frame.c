@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/** Bits of the high byte that this version does not understand. */
+/** Unknown bits of the high byte. */
 #define FRAME_FLAGS_UNKNOWN (0xFF00u & ~(unsigned)FRAME_CHECKED)
 
-/** What a type must look like. DATA is not here: it has another header, see decode_data(). */
+/** Shape of each type but DATA, which has another header: decode_data(). */
 struct shape {
     uint8_t known;
     uint8_t operation_bytes;
@@ -22,7 +22,7 @@ static const struct shape shapes[] = {
 
 static_assert(sizeof shapes / sizeof *shapes <= FRAME_TYPES, "counters have room for each type");
 
-/** Apart from the shapes, which every frame looks at. */
+/** Separate from the shapes, which each frame needs. */
 static const char *const names[] = {
 #define NAME(number, capitals, name, operation_bytes, payload) [number] = #name,
     FRAME_TYPE_LIST(NAME)
@@ -48,7 +48,7 @@ size_t frame_operation_bytes(enum frame_type type)
     return (size_t)type < sizeof shapes / sizeof *shapes ? shapes[type].operation_bytes : 0;
 }
 
-/** A gap begins where the acknowledgement ends, and nothing is there of which nothing is known. */
+/** A gap begins at the acknowledgement, and no frame at or after `upto` is reported. */
 static bool sack_valid(const struct frame *frame)
 {
     uint32_t known = from_le32(frame->sack->upto) - frame->acknowledgement;
@@ -156,7 +156,7 @@ static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct 
 static size_t padding_of(enum frame_type type)
 {
     if (type == FRAME_CONNECT || type == FRAME_ACCEPT || type == FRAME_CHALLENGE) {
-        return SIZE_MAX; /* it tries out what length arrives */
+        return SIZE_MAX; /* it tests which lengths arrive */
     }
     return type >= FRAME_SEQUENCED ? FRAME_EVENED_BYTES : 0;
 }

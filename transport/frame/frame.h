@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame.h - what is on the wire: layout, encoding, and the one place where bytes are trusted.
+ * frame.h - what is on the wire: layout, encoding, and the one place that checks received bytes.
  *
  * A frame is a fixed header, an operation header that depends on the type, and the payload. The
  * lane puts its own envelope (Ethernet's 14 bytes) in front. docs/PROTOCOL.md is the reference;
@@ -34,8 +34,8 @@
 /** Ethernet pads shorter payloads to this: up to here bytes may follow a frame's end. */
 #define FRAME_PADDED_BYTES 46
 
-/** And so many may follow a sequenced frame, which is then as long as the next one: lanes with
- *  segmentation offload carry frames of one length together. */
+/** Most padding of a sequenced frame. It makes the frame as long as the next one: lanes with
+ *  segmentation offload carry frames of equal length together. */
 #define FRAME_EVENED_BYTES 32
 
 /** Types from here on are sequenced: delivered once and in order by `flow/`. */
@@ -79,8 +79,8 @@ enum frame_type {
 #undef FRAME_TYPE_NUMBER
 };
 
-/** Frames that need no memory at the receiver, because it asked for what they say: they may be sent
- *  without credit, so that no end waits for the other to match messages before it can go on. */
+/** Frames that need no memory at the receiver, because they answer its request. They are sent
+ *  without credit, so that neither end waits for the other to match messages. */
 static inline bool frame_is_exempt(enum frame_type type)
 {
     return type == FRAME_DONE || type == FRAME_RESULT || type == FRAME_REPLY || type == FRAME_GRANT;
@@ -111,9 +111,9 @@ struct frame_header {
 };
 static_assert(sizeof(struct frame_header) == 28, "docs/PROTOCOL.md");
 
-/** Says that the frame is from the other end of the connection, unaltered, and new (route/seal.h).
- *  It stands between a frame's header and what follows; the header's length says that it is there.
- *  CONNECT, ACCEPT and RESET have none. */
+/** Proves that the frame is from the other end of the connection, unaltered, and new
+ * (route/seal.h). It follows the frame's header, whose length includes it. CONNECT, ACCEPT and
+ * RESET have none. */
 struct frame_seal {
     le64 counter; /**< rises with each frame that its sender seals; its highest bit: enum
                        frame_seal_secret */
@@ -121,10 +121,10 @@ struct frame_seal {
 };
 static_assert(sizeof(struct frame_seal) == 24, "docs/PROTOCOL.md");
 
-/** Whose secret the key of a seal comes of. */
+/** The secret from which the key of a seal is derived. */
 enum frame_seal_secret {
-    FRAME_SEAL_RECEIVER = 0, /**< that of the end to which the frame goes */
-    FRAME_SEAL_SENDER = 1,   /**< its sender's, who does not know the other */
+    FRAME_SEAL_RECEIVER = 0, /**< of the end to which the frame goes */
+    FRAME_SEAL_SENDER = 1,   /**< of its sender, which does not know the other */
 };
 
 #define FRAME_NONCE_BYTES 16
@@ -133,14 +133,14 @@ enum frame_seal_secret {
 
 struct frame_connect {
     le64 incarnation;          /**< of the sender's endpoint: new at each open */
-    le64 expected_incarnation; /**< of the endpoint that is meant */
-    le32 key;                  /**< what the receiver has to put into `key` from now on */
+    le64 expected_incarnation; /**< of the endpoint that is asked */
+    le32 key;                  /**< for `key` of the receiver's frames from now on */
     le32 echoed_key;           /**< ACCEPT: `key` of the CONNECT that it answers; CONNECT: 0 */
     le32 features;             /**< enum frame_feature: offered (CONNECT), chosen (ACCEPT) */
     le16 frame_bytes;          /**< longest DATA of the connection, header included: asked for
                                     (CONNECT), or agreed on (ACCEPT) */
     le16 reserved;             /**< 0; ignored on receipt */
-    le64 job_key;              /**< endpoints that talk have the same */
+    le64 job_key;              /**< the same at both ends */
     uint8_t nonce[FRAME_NONCE_BYTES]; /**< random, the sender's for this connection */
     uint8_t proof[FRAME_PROOF_BYTES]; /**< that the sender knows the secret of the end that was
                                            asked (route/proof.h) */
@@ -149,17 +149,16 @@ struct frame_connect {
 };
 static_assert(sizeof(struct frame_connect) == 200, "docs/PROTOCOL.md");
 
-/** What two ends may do if both offer it. Unknown bits are not chosen. */
+/** Optional features, used if both ends offer them. Unknown bits are not chosen. */
 enum frame_feature {
-    FRAME_FEATURE_SELECTIVE = 1 << 0, /**< receivers keep what comes early; without it: go-back-N */
+    FRAME_FEATURE_SELECTIVE = 1 << 0, /**< receivers keep early frames; without it: go-back-N */
     FRAME_FEATURE_REMOTE = 1 << 1,    /**< remote memory: PUT to GRANT are understood */
     FRAME_FEATURE_SEAL = 1 << 2, /**< CONNECT: seals are understood; ACCEPT: frames have them */
-    FRAME_FEATURE_SEAL_WANTED = 1 << 3, /**< CONNECT: frames have to have them */
+    FRAME_FEATURE_SEAL_WANTED = 1 << 3, /**< CONNECT: frames must have seals */
     /** Frames over lanes without a checksum of their own have one (checksum.h), unless they are
      *  sealed. */
     FRAME_FEATURE_CHECKSUM = 1 << 4,
-    /** The kernel proves that the process is there, at the TCP ports of the numbers of its UDP
-     *  ports. */
+    /** The kernel proves that the process lives, at TCP ports with the numbers of its UDP ports. */
     FRAME_FEATURE_WITNESS = 1 << 5,
 };
 
@@ -175,7 +174,7 @@ enum frame_reset_reason {
     FRAME_RESET_FULL = 3,     /**< the endpoint knows as many peers as it can */
     FRAME_RESET_PROTOCOL = 4, /**< the connection broke a rule */
     FRAME_RESET_JOB = 5,      /**< the endpoint has another job key */
-    FRAME_RESET_SEAL = 6,     /**< one end wants frames to be sealed, the other does not know how */
+    FRAME_RESET_SEAL = 6,     /**< one end requires seals, the other does not support them */
 };
 
 struct frame_probe {
@@ -184,11 +183,11 @@ struct frame_probe {
 static_assert(sizeof(struct frame_probe) == 4, "docs/PROTOCOL.md");
 
 struct frame_challenge {
-    le64 number; /**< random, never 0; nobody knows it but whoever gets what goes by that way */
+    le64 number; /**< random, never 0; known only to receivers of that way's frames */
 };
 static_assert(sizeof(struct frame_challenge) == 8, "docs/PROTOCOL.md");
 
-/** Sequences that one SACK speaks of. */
+/** Sequences covered by one SACK. */
 #define FRAME_SACK_FRAMES 256
 
 struct frame_sack {
@@ -202,7 +201,7 @@ struct frame_eager {
     le64 tag;
     le32 immediate;
     le32 message_bytes; /**< whole length; what is not in this frame follows in FRAGMENTs */
-    le16 message;       /**< names the message in its FRAGMENTs, unique while they last */
+    le16 message;       /**< identifies the message in its FRAGMENTs; unique until all have come */
 };
 static_assert(sizeof(struct frame_header) + sizeof(struct frame_eager) == FRAME_PADDED_BYTES,
               "a 0-byte message is one minimum Ethernet frame");
@@ -219,8 +218,8 @@ struct frame_announce {
     le32 immediate;
     le64 message_bytes;
     le64 address;       /**< where it lies in the sender's memory, for a peer on its host; or 0 */
-    le32 message;       /**< names it in PULL, DATA and DONE; not used again for long after */
-    le32 unasked_bytes; /**< its first so many bytes are sent without a PULL, ... */
+    le32 message;       /**< identifies it in PULL, DATA and DONE; not reused for long */
+    le32 unasked_bytes; /**< length of its beginning that is sent without a PULL, ... */
     le16 segment_bytes; /**< payload of each DATA frame but the last */
     uint8_t lane_kind;  /**< ... over the lane of this kind, enum lane_kind (0: none are), ... */
     uint8_t lane_rail;  /**< ... and rail */
@@ -231,13 +230,13 @@ struct frame_pull {
     le32 message;      /**< as announced */
     uint8_t lane_kind; /**< over which the data shall come: enum lane_kind */
     uint8_t lane_rail;
-    le16 more; /**< so many whole blocks after that one are wanted, too: < FRAME_PULL_BLOCKS_MAX */
+    le16 more;   /**< whole blocks wanted after that one: < FRAME_PULL_BLOCKS_MAX */
     le64 offset; /**< of the first segment; a multiple of segment_bytes */
     le64 wanted; /**< bit i: the segment at offset + i * segment_bytes */
 };
 static_assert(sizeof(struct frame_pull) == 24, "docs/PROTOCOL.md");
 
-#define FRAME_PULL_BLOCKS_MAX 16 /**< that a PULL asks for */
+#define FRAME_PULL_BLOCKS_MAX 16 /**< of one PULL */
 
 /** The whole header of DATA, in place of struct frame_header. The first two fields, destination and
  *  key are where every frame has them. */
@@ -286,8 +285,8 @@ static_assert(sizeof(struct frame_done) == 8, "docs/PROTOCOL.md");
 /** How a request for remote memory ended. Unknown values mean "refused". */
 enum frame_status {
     FRAME_STATUS_OK = 0,
-    /** No memory has this key (any more), or it does not allow that, or not all of it is inside:
-     *  who guesses does not learn how near that was. 2 is reserved. */
+    /** No memory has this key (any more), or does not allow that, or does not contain all of it.
+     *  One status for all, so that a guesser learns nothing. 2 is reserved. */
     FRAME_STATUS_REFUSED = 1,
     FRAME_STATUS_OPERATION = 3, /**< no such atomic operation on that type */
 };
@@ -298,8 +297,8 @@ enum frame_put_flag {
 
 struct frame_put {
     le64 key;     /**< of the memory */
-    le64 address; /**< in it, of the put's first byte */
-    le32 request; /**< names the operation in its RESULT */
+    le64 address; /**< of the put's first byte in that memory */
+    le32 request; /**< identifies the operation in its RESULT */
     le32 immediate;
     le32 bytes;  /**< of the whole put; what is not in this frame follows in others */
     le32 offset; /**< of the payload in the put */
@@ -328,7 +327,7 @@ struct frame_get {
     le64 key;
     le64 address;
     le64 bytes;
-    le32 request; /**< names the operation in RESULT, REPLY and GRANT */
+    le32 request; /**< identifies the operation in RESULT, REPLY and GRANT */
     le32 reserved;
 };
 static_assert(sizeof(struct frame_get) == 32, "docs/PROTOCOL.md");
@@ -373,7 +372,7 @@ struct frame_grant {
 };
 static_assert(sizeof(struct frame_grant) == 24, "docs/PROTOCOL.md");
 
-/** Longest of header and operation header together. */
+/** Longest header and operation header together. */
 #define FRAME_HEAD_BYTES_MAX (sizeof(struct frame_header) + sizeof(struct frame_connect))
 
 /** The same of sequenced frames, which are kept until acknowledged. */
