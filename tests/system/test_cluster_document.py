@@ -124,8 +124,10 @@ TYPED = (
 
 #: What is not typed here, and why.
 NOT_TYPED = {
-    "apt-get install": "tests install no packages: scripts/install-packages did",
-    "git clone REPOSITORY": "test_two_commands.py builds a copy of the checkout",
+    "make": "test_two_commands.py builds a copy of the checkout",
+    "cd carry": "tests download no packages",
+    "dpkg -i": "the same",
+    "python3 -m venv": "make package-test does",
     "srun --mpi=pmi2": "Debian's MPICH has no libfabric: tests/wheels has one that has, in labs",
     "mpiexec": "the same; Intel MPI is tried by tests/wheels as well",
     "salloc -N 2 --exclusive ./beowire compare": "test_slurm.py does, and cancels it",

@@ -68,6 +68,13 @@ def test_setup__one_host_that_cannot__none_is_changed(hosts: Hosts) -> None:
     assert "nothing was changed: root@10.77.0.1: there is no group no-such" in done.stderr
 
 
+def test_setup__several_interfaces__tries_the_one_of_the_route(hosts: Hosts) -> None:
+    named = ("--prefix", "~/beowire", "--interface", "eth0,enp1s0")
+    done = hosts.type_beowire("setup", *named, among=2)
+    assert done.returncode == 0, done.stderr
+    assert "full frames: half a round trip of" in done.stdout
+
+
 def test_doctor__finds_what_stops_frames(hosts: Hosts) -> None:
     rules = (
         "add table netdev closed; add chain netdev closed ingress"

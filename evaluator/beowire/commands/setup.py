@@ -97,7 +97,9 @@ def setup(
         plans = _plans(where, prefix, files, group) if apply else plans
         if sudo:
             plans = [_as_user(here, one, prefix) for one in plans]
-        bad = _check(where.names, plans, prefix, interface, ssh_option or []) or bad
+        # Hosts may have one each of several that are named.
+        tried = "" if "," in interface else interface
+        bad = _check(where.names, plans, prefix, tried, ssh_option or []) or bad
     if apply:
         print(
             f"in the shell that starts jobs: . {prefix}/{SHELL}   (back to TCP: . {prefix}/{OFF})"

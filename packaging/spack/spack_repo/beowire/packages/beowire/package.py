@@ -17,7 +17,7 @@ from spack_repo.builtin.build_systems.meson import MesonPackage
 
 
 class Beowire(MesonPackage):
-    """Message passing for clusters of commodity Ethernet, and the instrument that measures it."""
+    """Message passing for Ethernet clusters, and a tool that measures it."""
 
     homepage = "https://localhost.localdomain/beowire"
     git = "https://localhost.localdomain/beowire.git"
