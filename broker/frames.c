@@ -135,8 +135,8 @@ static void say_without(void)
     (void)fprintf(
         stderr,
         "beowire-frames: %s: this file gives no cap_net_raw here (copied, on NFS, mounted "
-        "nosuid, or in a container?), so there are no Ethernet frames: `beowire setup` "
-        "gives it, `getcap` shows it\n",
+        "nosuid, or in a container?), so the program sends no Ethernet frames: `getcap` shows "
+        "it, `beowire setup --group GROUP --apply` gives it again\n",
         host);
 }
 

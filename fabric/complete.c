@@ -19,8 +19,8 @@ void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, i
     if ((status == -ECONNRESET || status == -ETIMEDOUT) && has_peer &&
         beowire_peer_was_heard(endpoint->transport, peer) == 0) {
         notice(FI_LOG_CQ,
-               "%s; it has never answered over %s: if that is not the network that all nodes are "
-               "in, say which interface is: FI_BEOWIRE_INTERFACE",
+               "%s; it has never answered over %s: if the nodes have their common network on "
+               "another interface, name that one by FI_BEOWIRE_INTERFACE",
                text, endpoint->interfaces);
     } else {
         notice(FI_LOG_CQ, "%s", text);
@@ -43,10 +43,10 @@ static void tell_events(const struct endpoint *endpoint)
         }
         if (event.kind == BEOWIRE_PEER_STANDS_STILL) {
             notice(FI_LOG_CQ,
-                   "%s: stands still: silent for %.1f s, but its host is there; waiting for it",
-                   who, silent_s);
+                   "%s: stopped: silent for %.1f s, but its host answers; waiting for it", who,
+                   silent_s);
         } else {
-            notice(FI_LOG_CQ, "%s: goes on after %.1f s", who, silent_s);
+            notice(FI_LOG_CQ, "%s: runs again after %.1f s", who, silent_s);
         }
     }
 }

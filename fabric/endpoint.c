@@ -373,9 +373,9 @@ static void part(const struct endpoint *endpoint)
 
     (void)beowire_leave(endpoint->transport);
     if (beowire_flush(endpoint->transport, patience_ns) == -ETIMEDOUT && linger_ns > patience_ns) {
-        notice(FI_LOG_EP_CTRL, "closing an endpoint goes on waiting for processes that have not "
+        notice(FI_LOG_EP_CTRL, "closing an endpoint still waits for processes that have not "
                                "received all that was sent to them; FI_BEOWIRE_LINGER=SECONDS "
-                               "bounds that");
+                               "limits the wait");
     }
     if (endpoint->domain->parameters.reports) {
         summary_say(endpoint->transport, endpoint->interfaces);

@@ -60,8 +60,8 @@ int endpoint_peer(struct endpoint *endpoint, fi_addr_t address, beowire_peer *pe
     if (status == -ENOSPC && !endpoint->said_full) {
         endpoint->said_full = true;
         notice(FI_LOG_EP_CTRL,
-               "an endpoint has no room for another peer; to make room for more than the %u that "
-               "nobody announced: FI_BEOWIRE_PEERS",
+               "an endpoint has no room for another peer: for more than %u that were not "
+               "announced, raise FI_BEOWIRE_PEERS",
                endpoint->domain->parameters.peers);
     }
     if (status != 0) {

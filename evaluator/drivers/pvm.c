@@ -252,7 +252,7 @@ static int enrol(struct session *session, const char *directory, char *error, si
     (void)pvm_setopt(PvmAutoErr, 0);
     while ((own = pvm_mytid()) < 0) {
         if (connection_stopped(&session->link)) {
-            (void)snprintf(error, error_bytes, "PVM's daemon takes no task");
+            (void)snprintf(error, error_bytes, "PVM's daemon accepts no task");
             return -ECANCELED;
         }
         (void)nanosleep(&pause, NULL);

@@ -133,8 +133,8 @@ static int explain(const struct search *search, int devices, char *error, size_t
 {
     if (search->refused != 0) {
         (void)snprintf(error, error_bytes,
-                       "the RDMA device %s cannot be opened: %s: its file in /dev/infiniband is"
-                       " for others",
+                       "the RDMA device %s cannot be opened: %s: this user needs the right to open"
+                       " its file in /dev/infiniband",
                        search->seen, strerror(search->refused));
         return -search->refused;
     }

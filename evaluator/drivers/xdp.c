@@ -320,9 +320,10 @@ static int attach(struct session *session, char *error, size_t error_bytes)
     }
     if (session->use == XDP_SENDS && session->of_driver &&
         (result == -ERANGE || result == -EOPNOTSUPP)) {
-        (void)snprintf(error, error_bytes,
-                       "a lab with a rate, a delay or a loss takes an interface with a hook for"
-                       " XDP, which this one has at no such MTU: use --mtu 3000 or less");
+        (void)snprintf(
+            error, error_bytes,
+            "in a lab with --rate, --delay or --loss the virtual interface has no hook for"
+            " XDP at this MTU: use --mtu 3000 or less");
         return result;
     }
     if (result != 0) {
@@ -512,8 +513,8 @@ static int change_hook(struct session *session, char *error, size_t error_bytes)
     if (strcmp(session->card, "veth") != 0) {
         (void)snprintf(
             error, error_bytes,
-            "the kernel's generic XDP hook passes over the frames that come, because tc or"
-            " nft redirects them here: take such rules away");
+            "the kernel's generic XDP hook does not see received frames, because tc or nft"
+            " redirects them: remove such rules");
         return -EOPNOTSUPP;
     }
     detach(session);

@@ -117,11 +117,11 @@ static void *softirq_open(const struct probe_place *place, probe_reasons reasons
         softirq->stat = -1;
     }
     (void)snprintf(reasons[IRQ], PROBE_REASON_BYTES,
-                   "this kernel charges it to what is interrupted (no IRQ_TIME_ACCOUNTING)");
+                   "this kernel charges it to the interrupted process (no IRQ_TIME_ACCOUNTING)");
     find_threads(softirq, place->proc);
     if (softirq->thread_count == 0) {
         (void)snprintf(reasons[SOFTIRQ], PROBE_REASON_BYTES,
-                       "the threads ksoftirqd/N are not in sight: this is a container");
+                       "the threads ksoftirqd/N are not visible: this is a container");
     }
     return softirq;
 }

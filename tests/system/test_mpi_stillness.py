@@ -66,12 +66,12 @@ def assert_goes_on(job: Endless) -> None:
 
 def test_one_rank_is_stopped__the_other_says_so_and_waits(job: Endless) -> None:
     send(job, [1], signal.SIGSTOP)
-    assert wait_until(lambda: ": stands still: " in job.said(), _BOUND_S), job.said()
+    assert wait_until(lambda: ": stopped: " in job.said(), _BOUND_S), job.said()
     assert f"process {job.processes()[1]} on 10.77.0." in job.said()
     send(job, [1], signal.SIGCONT)
-    assert wait_until(lambda: ": goes on after " in job.said(), _BOUND_S), job.said()
+    assert wait_until(lambda: ": runs again after " in job.said(), _BOUND_S), job.said()
     assert_goes_on(job)
-    assert job.said().count(": stands still: ") == 1, job.said()
+    assert job.said().count(": stopped: ") == 1, job.said()
 
 
 def test_all_ranks_are_stopped__they_go_on(job: Endless) -> None:

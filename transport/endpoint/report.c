@@ -54,7 +54,7 @@ const char *beowire_error(int status)
     case -EBADF:
         return "the endpoint has been closed";
     case -ECHILD:
-        return "the endpoint is that of the process that opened it: this one was forked from it";
+        return "a forked process cannot use its parent's endpoint: open one of its own";
     case -EMSGSIZE:
         return "the message is longer than the buffer, or than the limit";
     case -ECANCELED:
@@ -72,8 +72,8 @@ const char *beowire_error(int status)
     case -EPROTO:
         return "the peer broke the protocol";
     case -EACCES:
-        return "the peer has no memory with this key, or does not allow this, or not all of it is "
-               "in";
+        return "the peer has no memory with this key, does not allow this access, or the range "
+               "is not inside";
     case -EOPNOTSUPP:
         return "the peer does not support this";
     case -EEXIST:
@@ -89,7 +89,7 @@ const char *beowire_error(int status)
     case -ENONET:
         return "TIPC has no network here: `tipc bearer enable media eth device INTERFACE`";
     case -EUSERS:
-        return "the maximum number of endpoints of this interface has this lane already";
+        return "too many endpoints of this interface use this lane already";
     case -EHOSTUNREACH:
         return "no lane of this endpoint reaches that address";
     case -ENXIO:

@@ -111,7 +111,7 @@ def text(found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]
             lines.append(f"  {span:<20} {why}")
             continue
         lines.append(f"  {span:<20} {use}: {why}")
-        lines.append(f"  {'':<20} CPU time {pattern.an_each}, both ends: {cpu}")
+        lines.append(f"  {'':<20} CPU time per {pattern.each}, both ends: {cpu}")
     return "\n".join(lines)
 
 

@@ -36,7 +36,7 @@ def link(facts: Facts) -> Finding:
             State.BAD,
             f"{name} has no link",
             "no frame passes",
-            f"ip link set {name} up   # then look at the cable, and at the switch's lamp",
+            f"ip link set {name} up   # then check the cable and the link light of the switch",
         )
     if speed is None:
         return unknown("link", f"{name} does not report its speed (virtual cards never do)")
@@ -54,7 +54,7 @@ def link(facts: Facts) -> Finding:
             State.WORSE,
             f"{name} is at {speed} Mbit/s",
             f"long messages take {1000 / speed:.0f} times as long as at 1 Gbit/s",
-            f"ethtool {name}   # then look at the cable (category 5e at least), and at the port",
+            f"ethtool {name}   # then check the cable (category 5e at least) and the port",
         )
     return ok("link", f"{speed / 1000:g} Gbit/s, full duplex")
 
@@ -163,7 +163,7 @@ def offloads(facts: Facts) -> Finding:
     if not known:
         return unknown("offloads", f"{name} does not report them", f"ethtool -k {name}")
     if not off:
-        return ok("offloads", "the card, or the kernel late, splits and joins frames")
+        return ok("offloads", "the card, or the kernel just before it, splits and joins frames")
     worst = State.WORSE if any(one[3] is State.WORSE for one in off) else State.NOTE
     # What a card lacks cannot be switched on.
     switches = " ".join(f"{one[1]} on" for one in off)

@@ -192,7 +192,7 @@ def ask_here(text: str) -> dict[str, list[str]]:
         )
     except subprocess.TimeoutExpired:
         raise BeowireError(
-            f"this host takes more than {_SCRIPT_S:.0f} s to say what is so: is a file system or"
+            f"this host takes more than {_SCRIPT_S:.0f} s to answer: is a file system or"
             " an MPI's launcher stuck?",
             exit_code=1,
         ) from None

@@ -90,11 +90,6 @@ class Pattern:
         """The quantity, as a title begins."""
         return self.quantity[0].upper() + self.quantity[1:]
 
-    @property
-    def an_each(self) -> str:
-        """`a round trip`, `an exchange`."""
-        return f"{'an' if self.each[0] in 'aeiou' else 'a'} {self.each}"
-
     def obstacle(self, driver: DriverInfo) -> str:
         """Why this driver cannot carry it, in a line; empty if it can."""
         if self.many and driver.placement == "host":

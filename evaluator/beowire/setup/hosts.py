@@ -77,7 +77,7 @@ class ThisHost:
             )
         except subprocess.TimeoutExpired:
             raise BeowireError(
-                f"{name}: it is not done in {_SCRIPT_S:.0f} s: is a file system stuck?",
+                f"{name}: not finished in {_SCRIPT_S:.0f} s: is a file system stuck?",
                 exit_code=1,
             ) from None
         if done.returncode != 0:

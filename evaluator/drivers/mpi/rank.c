@@ -95,7 +95,7 @@ static int take_place(struct rank *rank, const struct driver_options *options, c
         return -EINVAL;
     }
     if (own != (options->role == DRIVER_INITIATOR ? 0 : 1)) {
-        (void)snprintf(error, error_bytes, "rank %d is not on the node that it is for", own);
+        (void)snprintf(error, error_bytes, "rank %d was started on the wrong node", own);
         return -EINVAL;
     }
     return 0;

@@ -126,7 +126,7 @@ static int initialise(const struct driver_options *options, uint64_t bytes, char
         return -EINVAL;
     }
     if (own != (options->role == DRIVER_INITIATOR ? 0 : 1)) {
-        (void)snprintf(error, error_bytes, "PE %d is not on the node that it is for", own);
+        (void)snprintf(error, error_bytes, "PE %d was started on the wrong node", own);
         return -EINVAL;
     }
     return 0;

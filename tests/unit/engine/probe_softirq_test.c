@@ -99,7 +99,7 @@ static void expect_unknown(const char *path)
 {
     open_at(path);
     assert_string_not_equal(reasons[IRQ], "");
-    assert_non_null(strstr(reasons[SOFTIRQ], "not in sight"));
+    assert_non_null(strstr(reasons[SOFTIRQ], "not visible"));
 }
 
 PREPARED_TEST(unknown__without_threads_in_sight)

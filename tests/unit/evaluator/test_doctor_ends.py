@@ -132,7 +132,7 @@ def test_found__a_host_that_answers_no_script__has_the_engines_word(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails(text: str) -> dict[str, list[str]]:
-        raise BeowireError("this host takes more than 60 s to say what is so")
+        raise BeowireError("this host takes more than 60 s to answer")
 
     monkeypatch.setattr(facts, "ask_here", fails)
     both = survey(end("local0", SLOW, "lo"), end("local1", SLOW, "lo"))

@@ -38,7 +38,6 @@ def test_row__is_whole(pattern: Pattern) -> None:
 def test_row__default_is_the_first() -> None:
     assert next(iter(PATTERNS.values())) is DEFAULT
     assert DEFAULT.title == "Half round trip"
-    assert DEFAULT.an_each == "a round trip"
 
 
 def test_row__what_crosses_for_a_message_that_is_counted() -> None:
@@ -61,7 +60,6 @@ def test_obstacle__first_need_that_is_not_met() -> None:
         caption="Any.",
         needs=("posting", "reliable", "peer"),
     )
-    assert needy.an_each == "an exchange"
     assert needy.obstacle(_driver(posts=False)) == NEEDS["posting"]
     assert needy.obstacle(_driver(posts=False, reliable=False)) == NEEDS["reliable"]
     assert needy.obstacle(_driver(placement="process", reliable=False)) == NEEDS["peer"]

@@ -614,7 +614,7 @@ def test_on_all__each_host_by_itself() -> None:
 
 def test_this_host__what_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("beowire.setup.hosts._SCRIPT_S", 0.01)
-    with pytest.raises(BeowireError, match="it is not done in"):
+    with pytest.raises(BeowireError, match="not finished in"):
         ThisHost().run("b", "exec sleep 60")
 
 

@@ -519,7 +519,7 @@ bool packet_explain(int status, const struct lane_opening *opening, char *text, 
               "PACKET_VNET_HDR";
         break;
     case -ENOBUFS:
-        why = "no memory for the frames that come (ulimit -v, memory.max)";
+        why = "no memory for received frames (ulimit -v, memory.max)";
         break;
     default:
         return false;

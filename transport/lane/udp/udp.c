@@ -337,24 +337,24 @@ static void tune_socket(struct udp_lane *udp)
     struct lane *lane = &udp->lane;
 
     if (udp_pin(udp, true) != 0) {
-        lane_lacks(lane, "UNICAST_IF", "the routes say by which interface frames leave");
+        lane_lacks(lane, "UNICAST_IF", "routes decide by which interface frames leave");
     }
     udp->pinned = true;
     udp->deaf = hear_errors(udp, udp->socket) != 0;
     if (udp->deaf) {
-        lane_lacks(lane, "RECVERR", "that a peer has ended is known only by its silence");
+        lane_lacks(lane, "RECVERR", "the end of a peer is noticed only by its silence");
     }
     if (limit_length(udp, udp->socket) != 0) {
-        lane_lacks(lane, "MTU_DISCOVER", "anybody can have it cut what it sends, by ICMP");
+        lane_lacks(lane, "MTU_DISCOVER", "anybody can make the kernel fragment datagrams, by ICMP");
     }
     if (socket_set(udp->socket, SOL_UDP, UDP_GRO, 1) != 0) {
-        lane_lacks(lane, "UDP_GRO", "each frame that comes takes a system call");
+        lane_lacks(lane, "UDP_GRO", "each received frame takes a system call");
     }
     udp->never_segments = !can_segment(udp);
     if (udp->never_segments) {
         lane->takes_trains = false;
         lane->bulk = LANE_BULK_FRAMES;
-        lane_lacks(lane, "UDP_SEGMENT", "each frame takes a way through the kernel of its own");
+        lane_lacks(lane, "UDP_SEGMENT", "each frame passes through the kernel separately");
     }
     if (!socket_sends_many(udp->socket)) {
         lane_lacks(lane, "sendmmsg", "each train of frames takes a system call");

@@ -286,7 +286,8 @@ static void tell_holder(const char *interface, char *text, size_t bytes)
     uint32_t process = xdp_program_holder((int)index, name);
 
     if (process != 0) {
-        (void)snprintf(text, bytes, "process %u has it: one endpoint of an interface may", process);
+        (void)snprintf(text, bytes, "process %u uses it: only one endpoint of an interface can",
+                       process);
     } else if (name[0] != '\0') {
         (void)snprintf(text, bytes, "the program \"%s\" is on the interface (see: ip link)", name);
     } else {

@@ -222,7 +222,7 @@ def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]
                 for span, use, why, cpu in rows
             )
             if rows:
-                cpu_of = f"CPU time {PATTERNS[name].an_each} (both ends, median of the sizes)"
+                cpu_of = f"CPU time per {PATTERNS[name].each} (both ends, median of the sizes)"
                 heads = ("Sizes", "Use", "Why", cpu_of)
                 level = "h3" if made else "h2"
                 out = verdict.left_out(record, beside)

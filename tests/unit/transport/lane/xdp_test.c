@@ -193,8 +193,8 @@ TEST(xdp_lane_open__one_endpoint_of_an_interface)
     char reason[96];
 
     assert_int_equal(try_xdp("end1", 2, &second), -EUSERS);
-    (void)snprintf(expected, sizeof expected, "process %d has it: one endpoint of an interface may",
-                   (int)getpid());
+    (void)snprintf(expected, sizeof expected,
+                   "process %d uses it: only one endpoint of an interface can", (int)getpid());
     assert_true(xdp_lane_type.explain(-EUSERS, &opening, reason, sizeof reason));
     assert_string_equal(reason, expected);
     assert_int_equal(try_xdp("end0", 2, &second), 0); /* another interface */
