@@ -15,8 +15,7 @@
 #define TEXT_BYTES 128
 #define PATH_BYTES (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 
-/* Where a daemon's file says that it is: as "7f000001:9c42", or a path. @return bytes; 0: nowhere
- */
+/* The address in a daemon's file, such as "7f000001:9c42", or a path. @return bytes; 0: none */
 static socklen_t read_place(const char *text, struct sockaddr_storage *place)
 {
     struct sockaddr_in *inet = (struct sockaddr_in *)place;
@@ -78,7 +77,7 @@ bool advice_daemon_is_gone(const struct stock *stock)
     return there && refuses(text);
 }
 
-/* What to do, by what is found where the daemon says how it is reached. */
+/* Advice, by the contents of the daemon's file. */
 static void say(const char *file)
 {
     if (access(file, R_OK) == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * interpose.c - what this library has in place of libpvm3's: the functions that move messages, and
- * those around them. libpvm3 itself calls them, by the names that its own have; stock.h says why.
+ * interpose.c - replacements of libpvm3's functions that move messages, and of related ones. They
+ * have the names of libpvm3's, which calls them itself (stock.h).
  */
 #include "advice.h"
 #include "many.h"
@@ -17,11 +17,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A task that ends waits as long for those that it has sent to, and that compute: PVM's direct
- * route does the same. */
+/* Time for which an ending task waits for receivers that compute, as PVM's direct route does. */
 #define END_PATIENCE_NS UINT64_C(60000000000)
 
-/* Of carry(): it has to go the stock way. */
+/* Result of carry(): the message has to go the stock way. */
 #define NOT_CARRIED MANY_STOCK
 
 /* How often something may come just when it is to be slept. */
@@ -37,7 +36,7 @@ static struct port port;
 static unsigned long carried;
 static unsigned within; /* calls of mroute() that have not returned */
 
-/* For programs that want to know (dlsym()): how many messages of this task went over Beowire. */
+/* Messages of this task that went over Beowire, for programs that use dlsym(). */
 EXPORT unsigned long beowire_pvm_carried(void);
 EXPORT int mroute(int id, int number, int tag, struct timeval *timeout);
 EXPORT int pvmmcast(int id, int *tasks, int count, int tag);
@@ -57,7 +56,7 @@ static int *references_of(char *data)
     return (int *)(void *)data - 1;
 }
 
-/* The memory of what is packed, and of what comes. */
+/* Memory of packed and of received messages. */
 EXPORT char *da_new(int bytes)
 {
     char *block = bytes >= 0 ? keep_take(&port.keep, HEAD_BYTES + (size_t)bytes) : NULL;
@@ -81,7 +80,7 @@ EXPORT void da_unref(char *data)
     }
 }
 
-/* A child of fork() has a copy of the endpoint, which is its parent's. */
+/* In a child of fork(), the endpoint belongs to the parent. */
 static void leave_to_parent(void)
 {
     if (port.endpoint != NULL) {
@@ -164,8 +163,7 @@ static int leave_beowire(struct task *task)
     return NOT_CARRIED;
 }
 
-/* May it go over Beowire, whoever it is for? What tasks and daemons say to each other goes on as it
- * is. */
+/* May this kind of message go over Beowire? Messages between tasks and daemons may not. */
 static bool may_be_carried(const struct stock_message *message, int number)
 {
     return stock_is_task(number) && number != *port.stock->own_task && message->wait == 0 &&
@@ -173,8 +171,8 @@ static bool may_be_carried(const struct stock_message *message, int number)
            message->context != MEET_CONTEXT;
 }
 
-/* Beowire has lost a task. If the task is still there, messages may be lost: that is not hidden.
- * The daemon of another host is not asked: if the network is gone, its answer takes minutes. */
+/* A task's peer has failed. If the task still runs, messages may be lost, and an error is reported.
+ * The daemon of another host is not asked: without a network its answer takes minutes. */
 static int after_failure(struct task *task)
 {
     if (task->state == TASK_FAILED && port.inside == 0 && !port.delivering &&
@@ -216,8 +214,8 @@ static int carry(struct stock_message *message, int number, int tag, struct parc
     return after_failure(task);
 }
 
-/* The program sleeps on the endpoint's descriptor: it is to be readable if there is something.
- * Without a daemon it is no task any more, and nothing of it may be on its way. */
+/* The program sleeps on the endpoint's descriptor: makes it readable for the next message. Without
+ * a daemon the process is no task any more, and has no message in flight. */
 static int before_return(int result)
 {
     if (port.lost && within == 0 && port.inside == 0 && !port.delivering) {
@@ -243,7 +241,7 @@ static int send_one(int id, int number, int tag, struct timeval *timeout)
         status = port_stock(&port, id, number, tag);
     }
     if (status != 0) {
-        return status; /* what has come meanwhile is enough */
+        return status; /* messages that have come meanwhile suffice */
     }
     if (timeout != NULL && timeout->tv_sec == 0 && timeout->tv_usec == 0) {
         return port_glance(&port);
@@ -275,7 +273,7 @@ EXPORT int mroute(int id, int number, int tag, struct timeval *timeout)
     return before_return(result);
 }
 
-/* What a message to many tasks is. */
+/* A message to many tasks. */
 struct spread {
     struct stock_message *message;
     int tag;
@@ -326,7 +324,7 @@ EXPORT int pvmmcast(int id, int *tasks, int count, int tag)
     return status < 0 ? status : more < 0 ? more : 0;
 }
 
-/* libpvm3 has received a message. What had come over Beowire before is to be before it. */
+/* libpvm3 has received a message. Delivers earlier ones from Beowire first. */
 EXPORT int mesg_input(struct stock_message *message)
 {
     const struct stock *stock = stock_find();
@@ -355,7 +353,7 @@ EXPORT int pvm_exit(void)
         return PvmSysErr;
     }
     if (port.endpoint != NULL) {
-        (void)port_settle(&port, END_PATIENCE_NS); /* before anybody hears of the end */
+        (void)port_settle(&port, END_PATIENCE_NS); /* before other tasks are told of the end */
     }
     const int status = stock->leave();
     if (port.endpoint != NULL) {

@@ -2,9 +2,9 @@
 /*
  * keep.h - memory of long messages, kept for the next one.
  *
- * malloc() gives memory of that size back to the kernel as soon as it is freed, and has it anew,
- * page by page, for the next message: for a message of 4 MiB that takes as long as two copies of
- * it. So what was freed last is kept: a few blocks, up to KEEP_BYTES_MAX together.
+ * free() returns blocks of that size to the kernel, and malloc() then gets new pages for the next
+ * message, which takes as long as two copies of 4 MiB. So the blocks freed last are kept: a few, of
+ * up to KEEP_BYTES_MAX in all.
  *
  * Blocks are malloc()'s, and may be freed by free() as well. One thread, as PVM.
  */
@@ -16,7 +16,7 @@
 #define KEEP_BLOCKS 8
 #define KEEP_BYTES_MAX ((size_t)32 << 20)
 
-/** Shorter blocks are malloc()'s affair. */
+/** Shorter blocks are not kept. */
 #define KEEP_BYTES_MIN ((size_t)32 << 10)
 
 /** All zeros: nothing is kept. */
@@ -26,7 +26,7 @@ struct keep {
     size_t bytes;
 };
 
-/** A block of at least so many bytes. @return NULL: no memory, though all that was kept is free */
+/** A block of at least that size. @return NULL: no memory, even after freeing all kept blocks */
 void *keep_take(struct keep *keep, size_t bytes);
 
 /** Keeps a block, or frees it. */

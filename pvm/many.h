@@ -5,21 +5,20 @@
  *      count = many_sort(tasks, count, own)
  *      count = many_send(tasks, count, send, context, &error)   tasks: those left to libpvm3
  *
- * That one task cannot be reached keeps nothing from the others: all are sent to, and then the
- * first error is the call's.
+ * If a task cannot be reached, the others are still sent to; then the first error is returned.
  *
  * Pure.
  */
 #ifndef BEOWIRE_PVM_MANY_H
 #define BEOWIRE_PVM_MANY_H
 
-/** Of a many_one: libpvm3 has to send to this task. */
+/** Result of a many_one: libpvm3 has to send to this task. */
 #define MANY_STOCK 1
 
 /** Sends to one task. @return 0; MANY_STOCK; an error of PVM's, which is negative */
 typedef int many_one(void *context, int task);
 
-/** Puts tasks in order, each of them once, and `own` not at all. @return how many are left */
+/** Sorts tasks, without duplicates and without `own`. @return how many are left */
 int many_sort(int *tasks, int count, int own);
 
 /** Sends to each of them.

@@ -10,10 +10,10 @@
 #define MARK_TAG 1
 #define MARK_BYTES (8 + BEOWIRE_ADDRESS_BYTES)
 
-/* A number in 24 bits of a message: who has changed its mind so often stays with the stock way. */
+/* Largest number of a mark (24 bits of a message); after it, a task keeps to the stock way. */
 #define MARKS_MAX 0xffffffu
 
-/* The mailbox of a task; the 1 is the version of what is in it, and of all that depends on it. */
+/* The mailbox of a task; the 1 is the version of its contents, and of this protocol. */
 #define BOX_BYTES 32
 static void name_box(int number, char name[BOX_BYTES])
 {
@@ -78,8 +78,8 @@ static void forget(struct task *task, void *endpoint)
     }
 }
 
-/* Makes an endpoint known. The room of those that have ended is given back when there is no more:
- * those that live keep their numbers. */
+/* Adds a peer. When there is no room, peers that have ended are removed; the others keep their
+ * numbers. */
 static int add_peer(struct port *port, const struct beowire_address *address, beowire_peer *peer)
 {
     const int status = beowire_peer_add(port->endpoint, address, peer);
@@ -91,7 +91,7 @@ static int add_peer(struct port *port, const struct beowire_address *address, be
     return beowire_peer_add(port->endpoint, address, peer);
 }
 
-/* Makes the endpoint with this address the task's. @return is that possible? */
+/* Makes the endpoint with this address the task's. @return false: impossible */
 static bool name_peer(struct port *port, struct task *task, const struct beowire_address *address)
 {
     beowire_peer peer;
@@ -133,7 +133,7 @@ static void ask(struct port *port, struct task *task)
     task_is_stock(task, port_now_ns());
 }
 
-/* Says that what comes next from us comes over Beowire. */
+/* Sends a mark: later messages of this task come over Beowire. */
 static bool mark(struct port *port, struct task *task)
 {
     const struct stock *stock = port->stock;
@@ -188,7 +188,7 @@ bool meet_reach(struct port *port, struct task *task)
     return task->state == TASK_OPEN;
 }
 
-/* Takes in a mark, or one that is none. @return 0, or -ENOMEM: nothing was done. */
+/* Handles a mark, valid or not. @return 0, or -ENOMEM: nothing was done. */
 static int take_mark(struct port *port, const struct stock_message *message)
 {
     unsigned char data[MARK_BYTES];

@@ -2,44 +2,43 @@
 /*
  * meet.h - how two tasks find out that both have this library, and where the other one is.
  *
- * Each puts its address into a mailbox of the virtual machine (pvm_putinfo()) when it enrols; PVM
- * takes it away with the task. Whoever sends to a task for the first time asks there, which takes
- * the daemons, but not the other task: it may compute for hours. If it has an address, it is said
- * hello, and once it has answered over Beowire, which its endpoint does by itself, it is sent a
- * *mark* the stock way, behind all that was sent so before (order.h), and all later messages go
- * over Beowire. Until then they go the stock way, and so they do to a task that has no address, for
- * it has the stock library, or does not answer, for there is no way to it.
+ * Each task puts its address into a mailbox of the virtual machine (pvm_putinfo()) when it enrols;
+ * PVM removes it when the task ends. The first send to a task looks up its mailbox, which the
+ * daemons answer while the task may compute for hours. If there is an address, the sender connects
+ * to the endpoint, which answers by itself. Then it sends a *mark* the stock way, after all earlier
+ * messages (order.h), and all later messages over Beowire. Until then messages go the stock way;
+ * so do those to a task without an address (it has the stock library) or without an answer.
  *
  *      mark: context MEET_CONTEXT, raw: number, data format of the sender's machine (32 bits each,
  *      least significant byte first), address of its endpoint
  *
- * The mark holds the address, so that the other one knows it without having asked. An address is a
- * secret of the virtual machine: whoever may ask its daemons is its user.
+ * The mark contains the sender's address, so the receiver need not look it up. An address is a
+ * secret of the virtual machine: only its user may ask its daemons.
  */
 #ifndef BEOWIRE_PVM_MEET_H
 #define BEOWIRE_PVM_MEET_H
 
 #include "port.h"
 
-/** Context of what tasks with this library say to each other: "BEOW". */
+/** Context of messages between copies of this library: "BEOW". */
 #define MEET_CONTEXT 0x42454f57
 
-/** How long a first message waits for the other one's answer, before it goes the stock way. */
+/** Longest time for which a first message waits for the peer's answer before it goes the stock way.
+ */
 #define MEET_PATIENCE_NS UINT64_C(20000000)
 
-/** Puts the address of this task where others find it.
- *  @return 0, or an error of PVM's: nobody will send to it over Beowire. */
+/** Puts the address of this task into its mailbox.
+ *  @return 0, or an error of PVM's: no task will send to it over Beowire. */
 int meet_offer(struct port *port);
 
-/** Goes on towards a task, as far as that is possible now.
- *  @return is it open? */
+/** Continues connecting to a task, without blocking. @return is it open? */
 bool meet_reach(struct port *port, struct task *task);
 
-/** Takes in a mark, and frees it. Without memory for what it says it is kept, for all that its
- *  sender has sent over Beowire waits for it, and tried again by the next call, or meet_again(). */
+/** Handles a mark and frees it. Without memory it is kept for the next call, or meet_again(),
+ * because its sender's later messages wait for it. */
 void meet_marked(struct port *port, struct stock_message *message);
 
-/** Takes in marks that were kept, as far as there is memory now. */
+/** Handles kept marks, as far as there is memory. */
 void meet_again(struct port *port);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * order.h - messages that have begun to come over Beowire, until libpvm3 may have them.
+ * order.h - messages that have begun to come over Beowire and may not be delivered to libpvm3 yet.
  *
- * PVM promises that two messages from one task to another arrive in the order in which they were
- * sent. Over Beowire a long one takes longer than a short one behind it; and a task that has sent
- * by the daemons before goes over to Beowire at some moment, where it would overtake itself. It
- * says that moment the old way, behind all that it has sent so (its *mark*), with a number; every
- * message over Beowire has the number of the mark that was before it, and waits for that.
+ * PVM promises that messages from one task to another arrive in sending order. Over Beowire a short
+ * message may complete before an earlier long one. And when a task changes from the daemons to
+ * Beowire, later messages may overtake earlier ones. So it then sends a numbered *mark* the stock
+ * way, after its earlier messages. Every message over Beowire has the number of the mark sent
+ * before it, and waits for that mark.
  *
  *      arrivals_add()   in the order in which Beowire has them
- *      arrivals_take()  the next one that is complete, whose mark has come, and that no other one
- *                       of the same source is still before
+ *      arrivals_take()  the next one that is complete, whose mark has come, and that is the first
+ *                       of its source
  *
  * Pure. Arrivals and sources are the caller's.
  */
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Whom messages come from. */
+/** A sender of messages. */
 struct source {
     uint32_t mark;         /**< number of its last mark; 0: none has come */
     struct arrival *first; /**< order.c's own, as the next two: what waits */
@@ -37,8 +37,7 @@ struct arrival {
     bool complete;
 };
 
-/** Sources from which something waits: each looks at its oldest only, however many are behind it.
- */
+/** Sources with waiting messages; only the oldest message of each is checked. */
 struct arrivals {
     struct source *first; /**< NULL: nothing waits */
     uint64_t added;
@@ -46,10 +45,10 @@ struct arrivals {
 
 void arrivals_add(struct arrivals *arrivals, struct arrival *arrival);
 
-/** Takes the next one out. @return NULL: none may be had yet. */
+/** Removes the next one. @return NULL: none can be delivered yet. */
 struct arrival *arrivals_take(struct arrivals *arrivals);
 
-/** Takes one out, whatever it lacks. @return NULL: there is none. */
+/** Removes one, complete or not. @return NULL: there is none. */
 struct arrival *arrivals_drop(struct arrivals *arrivals);
 
 #endif

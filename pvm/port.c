@@ -13,11 +13,11 @@
 
 #include "endpoint/nic.h"
 
-/* Between two looks of libpvm3 at its sockets, two system calls each; and while nothing comes. */
+/* Intervals at which libpvm3 polls its sockets, two system calls each: usual, and while idle. */
 #define LOOK_NS UINT64_C(20000)
 #define LOOK_SELDOM_NS UINT64_C(100000)
 
-/* So many looks may find nothing before they become seldom. */
+/* Polls in vain after which the longer interval is used. */
 #define LOOKS_OFTEN 100
 
 /* While it is polled (waiting.h), a gap of GAP_NS between two polls is looked into: others may want
@@ -25,20 +25,20 @@
 #define GAP_NS UINT64_C(50000)
 #define WORK_NS UINT64_C(4000)
 
-/* A sleep ends by itself, whatever a wake-up may have got lost. */
+/* Longest sleep, in case a wake-up was lost. */
 #define SLEEP_MAX_NS UINT64_C(500000000)
 
-/* Copies that are on their way, and what each of them takes besides its bytes: without that, short
- * ones to a task that computes would take memory without end. */
+/* Limit of copies in flight, and overhead counted for each: without it, short messages to a task
+ * that computes could take any amount of memory. */
 #define OUTGOING_BYTES_MAX (UINT64_C(64) << 20)
 #define OUTGOING_COST_BYTES 512
 
 #define COMPLETIONS 16
 
-/* How much is taken in before libpvm3 gets it. */
+/* Turns of receiving before delivery to libpvm3. */
 #define TURNS_MAX 64
 
-/* Descriptors that are slept on at once: libpvm3's, and ours. */
+/* Most descriptors of a sleep: libpvm3's, and the port's. */
 #define DESCRIPTORS_MAX 1024
 
 /* The 32 bits beside a message. */
@@ -66,9 +66,9 @@ struct outgoing {
     struct task *task;
     struct parcel *parcel; /* NULL: it is sent from where it is */
     uint64_t bytes;        /* of the copy, and OUTGOING_COST_BYTES; 0: there is none */
-    bool kept;             /* by whoever waits for it, and frees it */
+    bool kept;             /* its waiter frees it */
     bool done;
-    int status; /* of what is done */
+    int status; /* when done */
 };
 
 uint64_t port_now_ns(void)
@@ -141,7 +141,7 @@ void port_let_go(struct port *port, struct parcel *parcel)
     }
 }
 
-/* A send has ended; whose it is frees it. */
+/* A send has ended; frees it unless it is kept. */
 static void sent(struct port *port, struct outgoing *outgoing, int status)
 {
     port->outgoing--;
@@ -185,7 +185,7 @@ static int poll_once(struct port *port)
     return count;
 }
 
-/* Receives what was claimed; 0 bytes: to be rid of it. */
+/* Receives a claimed message; 0 bytes: discards it. */
 static int receive(struct port *port, beowire_message claimed, void *data, uint64_t bytes,
                    void *context)
 {
@@ -221,7 +221,7 @@ static struct incoming *make_incoming(struct port *port, const struct beowire_co
     return incoming;
 }
 
-/* Takes the oldest message that nobody has begun with. @return is there one that may be begun? */
+/* Claims the oldest message. @return is there one that may be received now? */
 static bool claim(struct port *port)
 {
     if (port->held != 0) {
@@ -274,14 +274,14 @@ static void absorb(struct port *port)
     }
 }
 
-/* Gives libpvm3 a message. @return had it come? */
+/* Delivers a message to libpvm3. @return was it complete? */
 static bool hand_over(struct port *port, struct incoming *incoming)
 {
     const struct peer *peer = table_peer(&port->table, incoming->peer);
     struct stock_message *message = incoming->message;
     const bool good = incoming->status == 0 && peer != NULL;
 
-    if (!good) { /* its sender failed on the way */
+    if (!good) { /* its sender has failed */
         (void)port->stock->message_free(message);
     } else {
         message->source = peer->task;
@@ -326,7 +326,7 @@ int port_stock(struct port *port, int id, int number, int tag)
     return count;
 }
 
-/* Is it time for libpvm3 to look at its own sockets? */
+/* Is libpvm3 due to poll its own sockets? */
 static bool is_look_due(const struct port *port, uint64_t now_ns)
 {
     const bool moves = port->outgoing > 0 || port->arrivals.first != NULL;
@@ -385,7 +385,7 @@ static void rest(struct port *port, uint64_t until_ns)
     }
 }
 
-/* A wait: nothing has moved since then; what the clock said last; was it slept since then? */
+/* A wait: when it last made progress; the last time read; whether it has slept since then. */
 struct polling {
     uint64_t since_ns;
     uint64_t now_ns;
@@ -403,7 +403,7 @@ static void note_arrival(struct port *port, struct polling *polling)
     polling->slept = false;
 }
 
-/* Have frames come since this was asked last? */
+/* Have frames come since the last call? */
 static bool has_moved(struct port *port)
 {
     const char *name = NULL;
@@ -423,7 +423,7 @@ static bool seems_moved(struct port *port, uint64_t gap_ns, uint64_t idle_ns)
            (!port->waiting.sleeps && waiting_is_over(&port->waiting, idle_ns) && has_moved(port));
 }
 
-/* Between two polls that found nothing: looks at the clock, and sleeps when it is time to. */
+/* Between two polls that found nothing: reads the clock, and sleeps when due. */
 static void poll_again(struct port *port, struct polling *polling, uint64_t deadline_ns)
 {
     const uint64_t before_ns = polling->now_ns;
@@ -477,7 +477,7 @@ int port_wait(struct port *port, const struct timeval *timeout)
             return count;
         }
         if (port->held != 0 || port->marks != NULL) {
-            return PvmNoMem; /* nothing is lost: a later call finds it */
+            return PvmNoMem; /* a later call receives it */
         }
         if (last) {
             return 0;
@@ -676,7 +676,7 @@ void port_close(struct port *port)
     struct beowire_completion completion;
     struct arrival *arrival;
 
-    /* What has ended is nobody's but ours. */
+    /* Ended sends belong to the port alone. */
     while (beowire_poll(port->endpoint, &completion, 1) > 0) {
         ended(port, &completion);
     }

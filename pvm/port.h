@@ -4,18 +4,17 @@
  *
  * A message of PVM is one of Beowire's. Its tag is PVM's context and tag; the 32 bits beside it are
  * the number of the mark that was sent before it (order.h) and how it is packed; its bytes are
- * those that were packed, one piece after the other. Whatever comes is received at once, whoever
- * waits for what, into a message of libpvm3's that is then handed to it: what was sent never waits
- * for a receive, and matching, wildcards and message handlers stay libpvm3's.
+ * those that were packed, one piece after the other. Each message is received at once into one of
+ * libpvm3's, which is then delivered to libpvm3. So a sent message never waits for a receive, and
+ * libpvm3 does the matching, wildcards and message handlers.
  *
- * Where there is no memory for a message, it stays with Beowire, which then has its sender wait;
- * whoever waits for messages gets PvmNoMem, and a later call takes it in. So it is with a mark.
+ * Without memory for a message, it stays in Beowire, which makes its sender wait. Calls that wait
+ * for messages return PvmNoMem, and a later call receives it. The same holds for a mark.
  *
- * What was packed by copying is copied once more, into one piece, which is ours: the call returns
- * when it is there, or PORT_PATIENCE_NS later, or at once if the other task lets one wait already
- * (up to 64 MiB for all tasks, 512 bytes
- * of which are each message's besides its own). PvmDataInPlace is sent from where it is, and the
- * call returns when all of it is there.
+ * Data packed by copying is copied once more, into one piece of the port's. The call returns when
+ * the peer has it, or after PORT_PATIENCE_NS, or at once if the peer has not taken an earlier one
+ * (up to 64 MiB for all tasks, including 512 bytes for each message). PvmDataInPlace is sent
+ * without a copy, and the call returns when the peer has all of it.
  *
  * One thread, as PVM. A child of fork() has no port.
  */
@@ -32,7 +31,7 @@
 
 #define PORT_PATIENCE_NS UINT64_C(20000000)
 
-/** Of port_send(): this message has to go the stock way. */
+/** Result of port_send(): this message has to go the stock way. */
 #define PORT_STOCK 1
 
 /** A copy of a message. */
@@ -42,20 +41,20 @@ struct port {
     const struct stock *stock;
     beowire_endpoint *endpoint; /**< NULL: closed */
     int descriptor;             /**< to sleep on; negative: there is none */
-    bool watched;               /**< the program sleeps on it, too */
-    bool delivering;            /**< libpvm3 has a message of ours in its hands */
-    bool lost;                  /**< libpvm3 has no daemon any more: whoever waits gives up */
-    bool retry;                 /**< it is tried again to take in what is held */
+    bool watched;               /**< the program also sleeps on it */
+    bool delivering;            /**< libpvm3 is receiving a message of the port */
+    bool lost;                  /**< libpvm3 has lost its daemon: waits end */
+    bool retry;                 /**< receiving `held` is tried again */
     unsigned inside;            /**< libpvm3 looks for its own messages, or sends one */
-    unsigned outgoing;          /**< sends that are on their way */
+    unsigned outgoing;          /**< sends in flight */
     uint64_t outgoing_bytes;    /**< of the copies that were made for them */
-    struct waiting waiting;     /**< how long is polled before it is slept */
+    struct waiting waiting;     /**< decides between polling and sleeping */
     struct contention contention;
     unsigned frames_counter; /**< index of the endpoint's counter of frames that came */
     uint64_t frames;         /**< its value, when it was looked at last */
     unsigned often;          /**< looks at libpvm3's own that are left before they are seldom */
     uint64_t looked_ns;      /**< when libpvm3 last looked for its own */
-    beowire_message held;    /**< there is no memory for it; 0: there is none */
+    beowire_message held;    /**< message without memory for it; 0: none */
     struct beowire_completion held_found;
     struct stock_message *marks; /**< there is no memory for what they say; oldest first (meet.h) */
     struct table table;
@@ -73,17 +72,17 @@ uint64_t port_now_ns(void);
  *  @return 0, or a negative errno: it stays closed, and `reason` has one line. */
 int port_open(struct port *port, const struct stock *stock, char *reason, size_t reason_bytes);
 
-/** Closes it, whatever is on its way. */
+/** Closes it, even with messages in flight. */
 void port_close(struct port *port);
 
-/** Hands libpvm3 what has come over Beowire. @return how many messages. */
+/** Delivers messages from Beowire to libpvm3. @return how many. */
 int port_collect(struct port *port);
 
 /** The same, and lets libpvm3 look for its own now and then. For use between sends.
  *  @return how many messages, or an error of libpvm3's. */
 int port_glance(struct port *port);
 
-/** Waits for messages, whichever way they come. @param timeout NULL: for ever
+/** Waits for messages of either way. @param timeout NULL: for ever
  *  @return how many; 0: time is up; PvmNoMem; an error of libpvm3's. */
 int port_wait(struct port *port, const struct timeval *timeout);
 
@@ -103,14 +102,14 @@ int port_send(struct port *port, struct task *task, struct stock_message *messag
               struct parcel **shared);
 void port_let_go(struct port *port, struct parcel *parcel);
 
-/** Makes sure that whatever was sent is at its peers' endpoints, those excepted that fail.
- *  @return true: it is; false: time is up. */
+/** Waits until the endpoints of all peers that have not failed have all messages.
+ *  @return false: time is up. */
 bool port_settle(struct port *port, uint64_t patience_ns);
 
-/** Frees the oldest of the marks that are kept. */
+/** Frees the oldest kept mark. */
 void port_drop_mark(struct port *port);
 
-/** Says hello: a peer that answers can be reached. */
+/** Connects to a peer, to find out whether it is reachable. */
 void port_hello(struct port *port, uint32_t peer);
 
 #endif

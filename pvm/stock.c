@@ -19,7 +19,7 @@ static bool find(const char *name, void *where)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
 
-    if (symbol == NULL) { /* its own program has loaded it, for itself only */
+    if (symbol == NULL) { /* the program has loaded it with local scope */
         void *library = dlopen("libpvm3.so.3", RTLD_LAZY | RTLD_NOLOAD);
         symbol = library != NULL ? dlsym(library, name) : NULL;
     }
@@ -77,7 +77,7 @@ static bool find_all(void)
            find_variable("pvm_useruid", &found.user);
 }
 
-/* Is a message with these in its head where this file thinks that they are? */
+/* Has a message with these values the expected layout? */
 static bool is_as_known(struct stock_message *message, int id, const struct pvmminfo *said,
                         const char *data, int bytes)
 {
@@ -113,7 +113,7 @@ static bool try_fragment(void)
     return good;
 }
 
-/* Makes a message and looks at it. */
+/* Makes a message and checks its layout. */
 static bool try_message(void)
 {
     char data[] = "abcdefg";

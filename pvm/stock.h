@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stock.h - the PVM library of the host, which this one is loaded in front of.
+ * stock.h - the PVM library of the host, before which this one is loaded.
  *
- * libpvm3 is made of two parts. One is the same on every machine: buffers, packing, the list of
- * messages that have come and nobody has received, matching, groups, notices, whatever the daemon
- * is asked. The other, which every port to a machine has its own of, moves messages: mroute() sends
- * one and waits for others, pvmmcast() sends one to many, mesg_input() takes one in. Its own calls
- * of these go through the dynamic linker, so a library that is loaded before it can take them
- * over, and gets messages as they are packed.
+ * libpvm3 has two parts. One is the same on every machine: buffers, packing, the list of unreceived
+ * messages, matching, groups, notices, and requests to the daemon. The other depends on the machine
+ * and moves messages: mroute() sends one and waits for others, pvmmcast() sends one to many, and
+ * mesg_input() receives one. libpvm3 calls these through the dynamic linker, so a library loaded
+ * before it can replace them, and gets packed messages.
  *
- * That needs to know how libpvm3 keeps a message. It is the same in all of 3.4 (the last is of
- * 2009); stock_is_known() makes a message and looks whether all is where it should be.
+ * That depends on libpvm3's layout of a message, which is the same in all of 3.4 (the last is of
+ * 2009). stock_is_known() makes a message and checks the layout.
  *
  * One thread, as PVM.
  */
@@ -43,7 +42,7 @@ struct stock_message {
     struct stock_message *previous;
     const void *coders;
     struct stock_fragment *head;
-    struct stock_fragment *at; /**< where is packed or unpacked */
+    struct stock_fragment *at; /**< position of packing or unpacking */
     int references;
     int id;
     int bytes; /**< of one that was received */
@@ -56,7 +55,7 @@ struct stock_message {
     int flags;
     int position;
     int checksum;
-    /* Then comes what XDR needs. */
+    /* XDR's state follows. */
 };
 
 /** Values of `encoding`; any other is the data format of the machine that packed it. */
@@ -68,8 +67,7 @@ struct stock_message {
 #define STOCK_CONTEXT_TASKS 0x7ffff
 #define STOCK_CONTEXT_DAEMON 0x7fffe
 
-/** What is called of libpvm3. Those that it has under the same name as this library has them are
- *  libpvm3's. */
+/** Functions and variables of libpvm3, also those that this library replaces. */
 struct stock {
     int (*route)(int id, int task, int tag, struct timeval *timeout); /**< mroute() */
     int (*multicast)(int id, int *tasks, int count, int tag);         /**< pvmmcast() */
@@ -97,13 +95,13 @@ struct stock {
     int *format; /**< data format of this machine */
     int *route_option;
     int *says_errors; /**< PvmAutoErr */
-    int *user;        /**< whose daemon it is; -1: it is not known yet */
+    int *user;        /**< owner of the daemon; -1: not known yet */
 };
 
 /** @return libpvm3; NULL: it is not there. */
 const struct stock *stock_find(void);
 
-/** Does libpvm3 keep messages as is said above? To be asked by a task. */
+/** Has libpvm3 the layout of messages above? Call it in a task. */
 bool stock_is_known(void);
 
 /** Is this the number of a task? */
@@ -112,13 +110,13 @@ bool stock_is_task(int number);
 /** Do these two tasks have the same daemon? */
 bool stock_same_host(int one, int other);
 
-/** Bytes of what was packed; -1: more than a message may have. */
+/** Bytes of the packed data; -1: too long for a message. */
 int64_t stock_bytes(const struct stock_message *message);
 
-/** Copies what was packed to where stock_bytes() have room. */
+/** Copies the packed data to a buffer of stock_bytes(). */
 void stock_gather(const struct stock_message *message, char *to);
 
-/** All that was packed, if it is in one piece; else NULL. */
+/** The packed data, if it is in one piece; else NULL. */
 char *stock_single(const struct stock_message *message);
 
 /** Makes a message of one piece, to be filled in. @return NULL: no memory. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A question goes to the master's daemon and back, which takes some 0.1 ms: one that goes
- * unanswered for ever is to cost nothing to speak of, and a task that has just been started has its
- * address soon. */
+/* Intervals of look-ups, each of which takes about 0.1 ms at the master's daemon. They grow, so a
+ * task without an address costs little, and start short, because a new task has its address soon.
+ */
 #define GAP_MIN_NS UINT64_C(2000000)
 #define GAP_MAX_NS UINT64_C(2000000000)
 

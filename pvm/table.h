@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table.h - tasks by their number, and those of them that are peers of Beowire by that one.
+ * table.h - tasks by PVM's number, and peers by Beowire's number.
  *
  *      UNKNOWN ---- asked, and it has no address ----> STOCK  (asked again later, ever later)
  *         |                                              |
@@ -34,10 +34,10 @@ struct task {
     enum task_state state;
     uint32_t peer;     /**< from REACHING on: Beowire's number for it */
     bool waited;       /**< for its answer */
-    uint32_t mark;     /**< number of the last one that it was sent */
-    unsigned outgoing; /**< messages that are on their way to it */
-    uint64_t ask_ns;   /**< STOCK: when it is asked for again */
-    uint64_t gap_ns;   /**< ... and how long after the last time */
+    uint32_t mark;     /**< number of the last mark sent to it */
+    unsigned outgoing; /**< messages in flight to it */
+    uint64_t ask_ns;   /**< STOCK: when its address is looked up again */
+    uint64_t gap_ns;   /**< ... and the interval */
 };
 
 /** A peer of Beowire. */
@@ -45,7 +45,7 @@ struct peer {
     struct source source; /**< first: what arrives is its */
     struct peer *next;    /**< table.c's own */
     uint32_t number;      /**< Beowire's */
-    int task;             /**< PVM's; 0: its mark has not come yet */
+    int task;             /**< PVM's number; 0: its mark has not come yet */
     int format;           /**< data format of its machine */
 };
 
@@ -62,10 +62,10 @@ struct task *table_task(struct table *table, int number);
 /** The entry of a peer, made if there is none. @return NULL: no memory. */
 struct peer *table_peer(struct table *table, uint32_t number);
 
-/** A task was asked for at `now_ns`, and has no address (yet). */
+/** The look-up of a task at `now_ns` found no address (yet). */
 void task_is_stock(struct task *task, uint64_t now_ns);
 
-/** Is it time to ask for it? */
+/** Is its look-up due? */
 bool task_is_to_be_asked(const struct task *task, uint64_t now_ns);
 
 /** Calls `visit` for each task. */

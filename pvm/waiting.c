@@ -5,18 +5,17 @@
  * of microseconds: it is polled for longer than that. */
 #define POLL_NS UINT64_C(1000000)
 
-/* About what a sleep and a wake-up take, several times over: where others want the core, it is
- * worth it only to poll for what comes so soon. */
+/* Several times the cost of a sleep and a wake-up: where others want the core, polling pays only
+ * for messages within this time. */
 #define CROWDED_POLL_NS UINT64_C(100000)
 
-/* So many waits in a row change it. */
+/* Waits in a row that change the way. */
 #define VAIN_WAITS 2
 #define SOON_WAITS 16
 
 void waiting_came(struct waiting *waiting, uint64_t after_ns, bool slept)
 {
-    /* What comes so soon would have been polled for: also where both sleep, and each wakes the
-     * other. */
+    /* Polling would have found it: also where both sleep, and each wakes the other. */
     const uint64_t soon_ns = waiting->crowded ? CROWDED_POLL_NS : POLL_NS;
     const bool contrary = waiting->sleeps ? after_ns <= soon_ns : slept;
 

@@ -2,13 +2,12 @@
 /*
  * waiting.h - how long a task that waits polls before it sleeps.
  *
- * What is polled for is there some microseconds earlier than what has to wake its task, and a long
- * message whose ends wake each other for each piece of it takes many times as long. But whoever
- * polls in vain only keeps others from their cores: eight tasks that wait for a multicast on two
- * cores keep it from one another. So it is polled as long as what comes comes soon, and slept at
- * once where it does not, or where others want the core (contention.h); until enough of what was
- * slept for has come so soon that it had been better to poll. Where others want the core, that
- * is sooner.
+ * A polling task gets a message some microseconds earlier than a sleeping one, and a long message
+ * takes many times as long if its ends wake each other for each piece. But polling in vain takes
+ * cores from others, such as eight tasks that wait for a multicast on two cores. So a task polls
+ * while messages come soon. If they do not, or others want the core (contention.h), it sleeps at
+ * once, until enough messages in a row have come so soon that polling would have been better; the
+ * limit is shorter where others want the core.
  *
  * Pure. One thread.
  */
@@ -18,20 +17,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** All zeros: it is polled. */
+/** All zeros: polls. */
 struct waiting {
     bool sleeps;       /**< at once */
     bool crowded;      /**< it sleeps because others want the core */
-    unsigned contrary; /**< waits in a row that speak for the other way */
+    unsigned contrary; /**< waits in a row for which the other way was better */
 };
 
-/** What was waited for has come, or more of it. @param slept not by polling alone */
+/** A wait has ended with progress. @param slept whether it has slept */
 void waiting_came(struct waiting *waiting, uint64_t after_ns, bool slept);
 
-/** Others want the core that it is polled on. */
+/** Others want this core. */
 void waiting_disturbed(struct waiting *waiting);
 
-/** Is it to be slept now, after nothing has come for so long? */
+/** Should it sleep now, after nothing has come for that time? */
 bool waiting_is_over(const struct waiting *waiting, uint64_t idle_ns);
 
 #endif
