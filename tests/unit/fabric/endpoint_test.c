@@ -520,7 +520,7 @@ TEST(fi_tsend__to_more_than_there_is_room_for)
     said_begin();
     assert_int_equal(send_to_many(&pair->sides[0]), 100);
     said_end(said);
-    assert_non_null(strstr(said, "more than the 100 that nobody announced: FI_BEOWIRE_PEERS"));
+    assert_non_null(strstr(said, "more than 100 that were not announced, raise FI_BEOWIRE_PEERS"));
     assert_string_equal(strchr(said, '\n'), "\n"); /* once */
     close_pair(pair);
 }
