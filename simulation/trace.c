@@ -29,55 +29,14 @@ static const char *event_name(enum sim_event_kind kind)
 
 static const char *type_name(uint8_t type)
 {
-    switch ((enum frame_type)type) {
-    case FRAME_CONNECT:
-        return "CONNECT";
-    case FRAME_ACCEPT:
-        return "ACCEPT";
-    case FRAME_RESET:
-        return "RESET";
-    case FRAME_CLOSE:
-        return "CLOSE";
-    case FRAME_ACK:
-        return "ACK";
-    case FRAME_PROBE:
-        return "PROBE";
-    case FRAME_SACK:
-        return "SACK";
-    case FRAME_CHALLENGE:
-        return "CHALLENGE";
-    case FRAME_RESPONSE:
-        return "RESPONSE";
-    case FRAME_PULL:
-        return "PULL";
-    case FRAME_DATA:
-        return "DATA";
-    case FRAME_EAGER:
-        return "EAGER";
-    case FRAME_FRAGMENT:
-        return "FRAGMENT";
-    case FRAME_ANNOUNCE:
-        return "ANNOUNCE";
-    case FRAME_BUNDLE:
-        return "BUNDLE";
-    case FRAME_DONE:
-        return "DONE";
-    case FRAME_PUT:
-        return "PUT";
-    case FRAME_OFFER:
-        return "OFFER";
-    case FRAME_GET:
-        return "GET";
-    case FRAME_ATOMIC:
-        return "ATOMIC";
-    case FRAME_RESULT:
-        return "RESULT";
-    case FRAME_REPLY:
-        return "REPLY";
-    case FRAME_GRANT:
-        return "GRANT";
-    }
-    return "UNKNOWN"; /* of another version, or damaged */
+    static const char *const names[FRAME_TYPES] = {
+#define NAME(number, capitals, name, operation_bytes, payload) [number] = #capitals,
+        FRAME_TYPE_LIST(NAME)
+#undef NAME
+    };
+
+    /* Without a name: of another version, or damaged. */
+    return type < FRAME_TYPES && names[type] != NULL ? names[type] : "UNKNOWN";
 }
 
 void trace_frame(void *context, const struct sim_event *event)

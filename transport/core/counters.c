@@ -28,7 +28,8 @@ struct counter {
         (name), OF_LAYER, offsetof(struct message_counters, member)                                \
     }
 /* Frames of a type: two counters. */
-#define TYPE(name, type) CORE("sent_" name, sent[type]), CORE("received_" name, received[type])
+#define TYPE(number, capitals, name, operation_bytes, payload)                                     \
+    CORE("sent_" #name, sent[number]), CORE("received_" #name, received[number]),
 #define LANE(name, member)                                                                         \
     {                                                                                              \
         (name), OF_LANE, offsetof(struct lane, member)                                             \
@@ -64,30 +65,7 @@ static const struct counter counters[] = {
     LAYER("message_unexpected", unexpected_messages),
     LAYER("message_truncated", truncated_messages),
     LAYER("message_protocol_errors", protocol_errors),
-    TYPE("connect", FRAME_CONNECT),
-    TYPE("accept", FRAME_ACCEPT),
-    TYPE("reset", FRAME_RESET),
-    TYPE("close", FRAME_CLOSE),
-    TYPE("ack", FRAME_ACK),
-    TYPE("probe", FRAME_PROBE),
-    TYPE("sack", FRAME_SACK),
-    TYPE("challenge", FRAME_CHALLENGE),
-    TYPE("response", FRAME_RESPONSE),
-    TYPE("pull", FRAME_PULL),
-    TYPE("data", FRAME_DATA),
-    TYPE("eager", FRAME_EAGER),
-    TYPE("fragment", FRAME_FRAGMENT),
-    TYPE("announce", FRAME_ANNOUNCE),
-    TYPE("done", FRAME_DONE),
-    TYPE("bundle", FRAME_BUNDLE),
-    TYPE("put", FRAME_PUT),
-    TYPE("offer", FRAME_OFFER),
-    TYPE("get", FRAME_GET),
-    TYPE("atomic", FRAME_ATOMIC),
-    TYPE("result", FRAME_RESULT),
-    TYPE("reply", FRAME_REPLY),
-    TYPE("grant", FRAME_GRANT),
-    CORE("suppressed_reset", resets_suppressed),
+    FRAME_TYPE_LIST(TYPE) CORE("suppressed_reset", resets_suppressed),
     CORE("peers_stood_still", peers_stood_still),
     CORE("hosts_asked", hosts_asked),
     CORE("refusals_heard", refusals_heard),

@@ -152,26 +152,7 @@ enum connection_event connection_receive(struct connection *connection, const st
     case FRAME_CLOSE:
         return connection->state == CONNECTION_OPEN ? connection_fail(connection, -ECONNRESET)
                                                     : CONNECTION_NOTHING;
-    case FRAME_CHALLENGE:
-    case FRAME_RESPONSE:
-    case FRAME_ACK:
-    case FRAME_PROBE:
-    case FRAME_SACK:
-    case FRAME_EAGER:
-    case FRAME_FRAGMENT:
-    case FRAME_ANNOUNCE:
-    case FRAME_DONE:
-    case FRAME_PUT:
-    case FRAME_OFFER:
-    case FRAME_GET:
-    case FRAME_ATOMIC:
-    case FRAME_RESULT:
-    case FRAME_REPLY:
-    case FRAME_GRANT:
-    case FRAME_PULL:
-    case FRAME_DATA:
-    case FRAME_BUNDLE:
-        break;
+    default: /* only within a connection */
+        return CONNECTION_NOTHING;
     }
-    return CONNECTION_NOTHING;
 }

@@ -181,17 +181,7 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
     case FRAME_GRANT:
         status = remote_answer(layer, peer, frame);
         break;
-    case FRAME_CONNECT:
-    case FRAME_ACCEPT:
-    case FRAME_RESET:
-    case FRAME_CLOSE:
-    case FRAME_ACK:
-    case FRAME_PROBE:
-    case FRAME_SACK:
-    case FRAME_CHALLENGE:
-    case FRAME_RESPONSE:
-    case FRAME_PULL:
-    case FRAME_DATA:
+    default: /* control and DATA are not for messages */
         break;
     }
     layer->counters.protocol_errors += status != 0;
