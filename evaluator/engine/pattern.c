@@ -7,13 +7,9 @@
 #include "output.h"
 
 static const struct pattern *const TABLE[] = {
-    &PATTERN_PINGPONG, /* the default */
-    &PATTERN_PINGPING,      &PATTERN_REQUEST,   &PATTERN_STREAM,
-    &PATTERN_BIDIRECTIONAL, &PATTERN_BURST,     &PATTERN_INTEGRITY,
-    &PATTERN_COLD,          &PATTERN_ALIGNMENT, &PATTERN_OVERLAP,
-    &PATTERN_PIPELINE,      &PATTERN_BARRIER,   &PATTERN_BROADCAST,
-    &PATTERN_ALLREDUCE,     &PATTERN_ALLTOALL,  &PATTERN_OPEN_LOOP,
-    &PATTERN_ONEWAY,        &PATTERN_INCAST,    NULL,
+#define ROW(name) &PATTERN_##name,
+    PATTERN_LIST(ROW) NULL,
+#undef ROW
 };
 
 /* The message for an unmet requirement, the same as the evaluator's (patterns.py). */

@@ -63,23 +63,29 @@ const char *pattern_obstacle(const struct pattern *pattern, const struct driver 
 /** Answers the command `patterns`: the table. */
 void pattern_answer(void);
 
-extern const struct pattern PATTERN_PINGPONG;
-extern const struct pattern PATTERN_PINGPING;
-extern const struct pattern PATTERN_STREAM;
-extern const struct pattern PATTERN_BIDIRECTIONAL;
-extern const struct pattern PATTERN_BURST;
-extern const struct pattern PATTERN_INTEGRITY;
-extern const struct pattern PATTERN_COLD;
-extern const struct pattern PATTERN_ALIGNMENT;
-extern const struct pattern PATTERN_OVERLAP;
-extern const struct pattern PATTERN_PIPELINE;
-extern const struct pattern PATTERN_BARRIER;
-extern const struct pattern PATTERN_BROADCAST;
-extern const struct pattern PATTERN_ALLREDUCE;
-extern const struct pattern PATTERN_ALLTOALL;
-extern const struct pattern PATTERN_OPEN_LOOP;
-extern const struct pattern PATTERN_ONEWAY;
-extern const struct pattern PATTERN_INCAST;
-extern const struct pattern PATTERN_REQUEST;
+/** The table, in order; the first one is the default. A pattern is a constant PATTERN_NAME. */
+#define PATTERN_LIST(PATTERN)                                                                      \
+    PATTERN(PINGPONG)                                                                              \
+    PATTERN(PINGPING)                                                                              \
+    PATTERN(REQUEST)                                                                               \
+    PATTERN(STREAM)                                                                                \
+    PATTERN(BIDIRECTIONAL)                                                                         \
+    PATTERN(BURST)                                                                                 \
+    PATTERN(INTEGRITY)                                                                             \
+    PATTERN(COLD)                                                                                  \
+    PATTERN(ALIGNMENT)                                                                             \
+    PATTERN(OVERLAP)                                                                               \
+    PATTERN(PIPELINE)                                                                              \
+    PATTERN(BARRIER)                                                                               \
+    PATTERN(BROADCAST)                                                                             \
+    PATTERN(ALLREDUCE)                                                                             \
+    PATTERN(ALLTOALL)                                                                              \
+    PATTERN(OPEN_LOOP)                                                                             \
+    PATTERN(ONEWAY)                                                                                \
+    PATTERN(INCAST)
+
+#define PATTERN_DECLARE(name) extern const struct pattern PATTERN_##name;
+PATTERN_LIST(PATTERN_DECLARE)
+#undef PATTERN_DECLARE
 
 #endif

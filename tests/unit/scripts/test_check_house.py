@@ -45,6 +45,16 @@ def test_good_tree_has_no_finding(house: ModuleType, tree: Path) -> None:
     assert house.check(tree) == []
 
 
+def test_tests_by_a_list_that_stands_with_the_sources(house: ModuleType, tree: Path) -> None:
+    write(tree / "evaluator/engine/meson.build", f"# {LICENCE}patterns = ['cold']\n")
+    build = "foreach name : patterns\n    test('pattern_' + name)\nendforeach\n"
+    write(tree / "tests/unit/engine/meson.build", f"# {LICENCE}{build}")
+    write(tree / "tests/unit/engine/pattern_cold_test.c", LICENCE)
+    assert house.check(tree) == []
+    write(tree / "tests/unit/engine/pattern_warm_test.c", LICENCE)
+    assert ["pattern_warm_test.c: not in" in one for one in house.check(tree)] == [True]
+
+
 def test_runs_in_the_tree_are_let_be(house: ModuleType, tree: Path) -> None:
     write(tree / "beowire-20260102-030405/report.html", "x" * ((1 << 20) + 1))
     assert house.check(tree) == []
