@@ -5,6 +5,9 @@
   file whose path ends so. Names with capitals stand for many (`pattern_NAME.c`).
 - Each function that an item or a paragraph of docs/TOUR.md names (`core_post()`) is defined in a
   file that is named in the same.
+- Under the headings of CALLS in docs/TOUR.md, each function is called by one that is named before
+  it, by its name or as a member of a table of functions (`lane->operations->send()`). libfabric
+  calls the tables of fabric/.
 - Lines of README.md, ARCHITECTURE.md and docs/TOUR.md end at 100 characters, but for rows of
   tables, code, and what has nowhere to break.
 """
@@ -17,6 +20,7 @@ MAX_COLUMNS = 100
 NARROW = ("README.md", "ARCHITECTURE.md", "docs/TOUR.md")
 NAMING = ("ARCHITECTURE.md", "docs/TOUR.md")
 TOUR = "docs/TOUR.md"
+CALLS = ("### Down\n", "### Up\n")
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"`([a-z0-9_./-]+\.(?:c|h|py|lua))`")
@@ -38,6 +42,8 @@ def check(root: Path, sources: Iterator[Path]) -> Iterator[str]:
             yield from _missing_files(document, text, names)
         if document == TOUR:
             yield from _missing_functions(root, text)
+            for heading in CALLS:
+                yield from _uncalled_functions(root, text.partition(heading)[2].partition("\n#")[0])
 
 
 def _long_lines(document: str, text: str) -> Iterator[str]:
@@ -61,12 +67,36 @@ def _missing_files(document: str, text: str, names: list[str]) -> Iterator[str]:
 
 
 def _missing_functions(root: Path, text: str) -> Iterator[str]:
-    for item in _items(_blanked(text)):
-        files = [root / name for name in _FILE.findall(item)]
-        texts = {path: path.read_text(encoding="utf-8") for path in files if path.is_file()}
+    for function, path, _ in _functions(root, _blanked(text)):
+        if path is None:
+            yield f"{TOUR}: {function}() is in none of the files that are named with it"
+
+
+def _uncalled_functions(root: Path, text: str) -> Iterator[str]:
+    before = ""
+    for function, path, body in _functions(root, text):
+        tables = "" if path is None else path.read_text(encoding="utf-8")
+        members = "|".join(re.findall(rf"\.(\w+) = {function}\b", tables))
+        calls = rf"\b{function}\(" + (rf"|->({members})\(" if members else "")
+        by_libfabric = members and path is not None and path.parent.name == "fabric"
+        if not by_libfabric and re.search(calls, before) is None:
+            yield f"{TOUR}: {function}() is not called by one that is named before it"
+        before += body
+
+
+def _functions(root: Path, text: str) -> Iterator[tuple[str, Path | None, str]]:
+    """Each function that is named; the file where it is defined, of those named with it, and its
+    body. Without a file: there is none."""
+    for item in _items(text):
+        paths = [root / name for name in _FILE.findall(item)]
         for function in _FUNCTION.findall(item):
-            if not any(_defines(path.suffix, one, function) for path, one in texts.items()):
-                yield f"{TOUR}: {function}() is in none of the files that are named with it"
+            for path in filter(Path.is_file, paths):
+                body = _body(path.suffix, path.read_text(encoding="utf-8"), function)
+                if body is not None:
+                    yield function, path, body
+                    break
+            else:
+                yield function, None, ""
 
 
 def _items(text: str) -> Iterator[str]:
@@ -79,12 +109,13 @@ def _items(text: str) -> Iterator[str]:
         item.append(line)
 
 
-def _defines(suffix: str, text: str, function: str) -> bool:
+def _body(suffix: str, text: str, function: str) -> str | None:
+    """The definition of a function; None: there is none."""
     if suffix == ".py":
-        return re.search(rf"^\s*def {function}\(", text, re.MULTILINE) is not None
-    # Not what is only declared, and no call: those are indented.
-    for found in re.finditer(rf"^(?:\S.*\W)?{function}\(", text, re.MULTILINE):
+        return "" if re.search(rf"^\s*def {function}\(", text, re.MULTILINE) else None
+    # Not what is only declared, and no call or comment: those are indented, or begin otherwise.
+    for found in re.finditer(rf"^(?:[A-Za-z_].*\W)?{function}\(", text, re.MULTILINE):
         end = re.compile(r"[;{]").search(text, found.end())
         if end is not None and end[0] == "{":
-            return True
-    return False
+            return text[end.end() :].partition("\n}")[0]
+    return None

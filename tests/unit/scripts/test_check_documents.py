@@ -39,6 +39,45 @@ def check(tree: Path) -> list[str]:
     return list(check_documents.check(tree, check_house.files(tree)))
 
 
+CALLED = """# A tour
+
+### Down
+
+1. `fabric/msg.c`: `msg_send()`.
+2. `core/post.c`: `core_post()` calls `push()`, and that `lane_send()` in `core/lane.c`.
+
+### Up
+
+"""
+
+
+def walk(tree: Path, called: str) -> list[str]:
+    table = "{\n}\n\nconst struct operations operations = {.%s = %s};\n"
+    for name, text in {
+        "fabric/msg.c": "int msg_send(void)\n{\n    core_post();" + table % ("send", "msg_send"),
+        "core/post.c": "/* push() waits; */\n"
+        "void push(int a)\n{\n    lane->operations->send(a);\n}\n"
+        "void core_post(void)\n{\n    push(1);\n}\n",
+        "core/lane.c": "int lane_send(void)\n" + table % ("send", "lane_send"),
+        "docs/TOUR.md": called,
+    }.items():
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text(text)
+    return check(tree)
+
+
+def test_functions_of_a_walk_are_called_in_order(tree: Path) -> None:
+    assert walk(tree, CALLED) == []
+    turned = CALLED.replace("`core_post()` calls `push()`", "`push()` is called by `core_post()`")
+    assert walk(tree, turned) == [
+        "docs/TOUR.md: push() is not called by one that is named before it"
+    ]
+    cut = CALLED.replace(" calls `push()`", "")
+    assert walk(tree, cut) == [
+        "docs/TOUR.md: lane_send() is not called by one that is named before it"
+    ]
+
+
 def test_good_tree_has_no_finding(tree: Path) -> None:
     assert check(tree) == []
 
