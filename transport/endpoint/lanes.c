@@ -221,6 +221,7 @@ static int open_kind(struct lane_opening *opening, unsigned kind, const struct n
     for (unsigned i = 0; i < count; i++) {
         opening->interface = of_rail ? interfaces->at[i] : NULL;
         opening->rail = (uint8_t)i;
+        opening->why[0] = '\0';
         if (of_rail && has_place(lanes, kinds[kind].kind, i)) {
             continue;
         }

@@ -7,11 +7,12 @@
 #define BEOWIRE_ENDPOINT_MISSING_H
 
 #include "lane/lane.h"
+#include "lane/lane_type.h"
 
 #include <errno.h>
 
 /** Longest reason, with its zero byte. */
-#define LANES_REASON_BYTES 96
+#define LANES_REASON_BYTES LANE_WHY_BYTES
 
 /** Longest name, with its zero byte. */
 #define LANES_MISSING_NAME_BYTES 48

@@ -12,6 +12,9 @@
 
 #include <stddef.h>
 
+/** Room for a reason, in one line. */
+#define LANE_WHY_BYTES 96
+
 /** What a lane needs to know of the endpoint, and its interface. */
 struct lane_opening {
     uint64_t incarnation; /**< of the endpoint, new for each */
@@ -24,6 +27,8 @@ struct lane_opening {
     const char *interface;   /**< NULL for lanes of the host (LANE_OF_HOST) */
     const char *interfaces[ADDRESS_RAILS]; /**< all named ones; NULL: no more */
     uint8_t rail;                          /**< its number; 0 for lanes of the host */
+    uint8_t granted;          /**< bit r: the lane packet of rail r is the broker's (grant.h) */
+    char why[LANE_WHY_BYTES]; /**< open() may write here for explain() why it fails */
 };
 
 /** A lane with the `kind` of another (see `opened_as`) takes the place of that one on its rail,

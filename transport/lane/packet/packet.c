@@ -4,8 +4,10 @@
 #include "frame/address_layout.h"
 #include "frame/frame.h"
 #include "lane/lane_type.h"
+#include "lane/packet/grant.h"
 #include "lane/packet/packet_internal.h"
 #include "lane/packet/packet_number.h"
+#include "lane/packet/packet_socket.h"
 #include "lane/socket.h"
 #include "tuning.h"
 
@@ -27,27 +29,12 @@
 /** An EtherType below 1,536 is a length, so no frame has this one (if_ether.h). */
 #define PROTOCOL_OF_NOTHING 0x001A
 
-/** The ring has room for LANE_RING_FRAMES full frames, up to this size, which matters only for MTUs
- *  above 9000. */
-#define RING_BYTES_MAX (32u << 20)
-
-/** The ring is made of blocks of this size; a slot never crosses one. */
-#define BLOCK_BYTES (1u << 18)
-
-#define CACHE_LINE_BYTES 64
-
-/** The kernel puts its own header and the sender's address before a frame. */
-#define SLOT_OVERHEAD_BYTES 128
-
-/** Kernel memory for frames to send. */
-#define SEND_BUFFER_BYTES (8 << 20)
-
 static struct tpacket2_hdr *slot_at(const struct packet_lane *packet, uint32_t slot)
 {
     size_t block = slot / packet->slots_per_block;
     size_t within = slot % packet->slots_per_block;
 
-    return (struct tpacket2_hdr *)(void *)(packet->ring + block * BLOCK_BYTES +
+    return (struct tpacket2_hdr *)(void *)(packet->ring + block * PACKET_BLOCK_BYTES +
                                            within * packet->slot_bytes);
 }
 
@@ -332,83 +319,22 @@ static int read_interface(struct packet_lane *packet, const char *name)
     return 0;
 }
 
-/** Accepts only frames for this endpoint: our EtherType, this host, our number. */
-static int attach_filter(const struct packet_lane *packet, uint16_t ethertype, uint16_t endpoint)
+/** @param ring what has been made of the socket's memory */
+static int map_ring(struct packet_lane *packet, const struct packet_ring *ring)
 {
-    /* On the wire the number is little-endian; BPF loads big-endian. */
-    uint16_t number = (uint16_t)(endpoint >> 8 | endpoint << 8);
-    uint32_t number_at = ENVELOPE_BYTES + offsetof(struct frame_header, destination);
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 5),
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ENVELOPE_TYPE_AT),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ethertype, 0, 3),
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, number_at),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-    };
-
-    return socket_filter(packet->socket, code, sizeof code / sizeof *code);
-}
-
-static int map_ring(struct packet_lane *packet)
-{
-    uint32_t slot = packet->lane.frame_bytes + ENVELOPE_BYTES + SLOT_OVERHEAD_BYTES;
-
-    /* Whole cache lines, so that a short frame uses as few as possible. */
-    slot = (slot + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
-    packet->slot_bytes = slot;
-    packet->slots_per_block = BLOCK_BYTES / slot;
-    uint32_t blocks = (LANE_RING_FRAMES + packet->slots_per_block - 1) / packet->slots_per_block;
-    if (blocks > RING_BYTES_MAX / BLOCK_BYTES) {
-        blocks = RING_BYTES_MAX / BLOCK_BYTES;
-    }
-    packet->slots = blocks * packet->slots_per_block;
-    packet->ring_bytes = (size_t)blocks * BLOCK_BYTES;
-
-    struct tpacket_req request = {
-        .tp_block_size = BLOCK_BYTES,
-        .tp_block_nr = blocks,
-        .tp_frame_size = slot,
-        .tp_frame_nr = packet->slots,
-    };
-    if (socket_set(packet->socket, SOL_PACKET, PACKET_VERSION, TPACKET_V2) != 0) {
-        return -ENOSYS;
-    }
-    if (setsockopt(packet->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
-        return errno == ENOMEM ? -ENOBUFS : -ENOSYS;
-    }
-    void *ring = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                      packet->socket, 0);
-    if (ring == MAP_FAILED) {
+    packet->slot_bytes = ring->slot_bytes;
+    packet->slots_per_block = PACKET_BLOCK_BYTES / ring->slot_bytes;
+    packet->slots = ring->blocks * packet->slots_per_block;
+    packet->ring_bytes = (size_t)ring->blocks * PACKET_BLOCK_BYTES;
+    void *mapped = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                        packet->socket, 0);
+    if (mapped == MAP_FAILED) {
         return errno == ENOMEM || errno == EAGAIN ? -ENOBUFS : -errno;
     }
-    packet->ring = ring;
+    packet->ring = mapped;
     packet->next = slot_at(packet, 0);
     packet->lane.capacity_bytes = (uint64_t)packet->slots * packet->lane.frame_bytes;
     return 0;
-}
-
-static void tune_socket(struct packet_lane *packet)
-{
-    /* Bypass the queueing discipline, so that frames do not wait behind those of TCP. */
-    if (socket_set(packet->socket, SOL_PACKET, PACKET_QDISC_BYPASS, 1) != 0) {
-        lane_lacks(&packet->lane, "QDISC_BYPASS",
-                   "short messages wait in the interface's queue behind other traffic");
-    }
-    if (!socket_sends_many(packet->socket)) {
-        lane_lacks(&packet->lane, "sendmmsg", "each frame takes a system call");
-    }
-    (void)socket_set_buffer(packet->socket, SO_SNDBUF, SEND_BUFFER_BYTES);
-}
-
-static int bind_to(int socket, int index, uint16_t protocol)
-{
-    struct sockaddr_ll name = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = index};
-
-    return bind(socket, (const struct sockaddr *)&name, sizeof name) != 0 ? -errno : 0;
 }
 
 /** Reserves the endpoint's number by a second socket that receives no frames, because membership in
@@ -419,34 +345,82 @@ static int hold_number(struct packet_lane *packet, uint16_t *number)
     if (packet->holder < 0) {
         return -errno;
     }
-    int status = bind_to(packet->holder, packet->index, PROTOCOL_OF_NOTHING);
+    int status = packet_socket_bind(packet->holder, packet->index, PROTOCOL_OF_NOTHING);
     return status != 0 ? status : packet_number_reserve(packet->holder, number);
 }
 
-static int try_open(struct packet_lane *packet, const struct packet_lane_options *options)
+static void note_lacks(struct packet_lane *packet, bool bypasses)
 {
-    uint16_t number = options->endpoint;
-
-    /* Protocol 0: nothing is received before bind() names the EtherType. */
-    packet->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-    if (packet->socket < 0) {
-        return -errno;
+    if (!bypasses) {
+        lane_lacks(&packet->lane, "QDISC_BYPASS",
+                   "short messages wait in the interface's queue behind other traffic");
     }
+    if (!socket_sends_many(packet->socket)) {
+        lane_lacks(&packet->lane, "sendmmsg", "each frame takes a system call");
+    }
+}
+
+static int open_own(struct packet_lane *packet, const struct packet_lane_options *options)
+{
+    struct packet_ring ring;
+    uint16_t number = options->endpoint;
     int status = read_interface(packet, options->interface);
+
     if (status == 0 && options->reserves != NULL) {
         status = hold_number(packet, options->reserves);
         number = *options->reserves;
     }
     if (status == 0) {
-        status = attach_filter(packet, options->ethertype, number);
+        status = packet_socket_filter(packet->socket, options->ethertype, number);
     }
     if (status == 0) {
-        status = map_ring(packet);
+        status = packet_socket_ring(packet->socket, packet->lane.frame_bytes, &ring);
     }
     if (status == 0) {
-        tune_socket(packet);
+        status = map_ring(packet, &ring);
     }
-    return status != 0 ? status : bind_to(packet->socket, packet->index, options->ethertype);
+    if (status == 0) {
+        note_lacks(packet, packet_socket_tune(packet->socket));
+        status = packet_socket_bind(packet->socket, packet->index, options->ethertype);
+    }
+    return status;
+}
+
+/** Has the broker open it: it then is in a network namespace of its own, on an interface with an
+ *  address of its own. */
+static int open_granted(struct packet_lane *packet, const struct packet_lane_options *options)
+{
+    struct grant grant;
+    int status = grant_ask(options->interface, options->ethertype,
+                           options->reserves != NULL ? *options->reserves : options->endpoint,
+                           &grant, options->why);
+
+    if (status != 0) {
+        return status;
+    }
+    packet->socket = grant.socket;
+    status = read_interface(packet, GRANT_INTERFACE);
+    if (status == 0) {
+        status = map_ring(packet, &grant.ring);
+    }
+    if (status == 0) {
+        *options->granted = true;
+        note_lacks(packet, true);
+        if (options->reserves != NULL) {
+            *options->reserves = grant.number;
+        }
+    }
+    return status;
+}
+
+static int try_open(struct packet_lane *packet, const struct packet_lane_options *options)
+{
+    /* Protocol 0: nothing is received before bind() names the EtherType. */
+    packet->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (packet->socket < 0) {
+        return errno == EPERM && options->granted != NULL ? open_granted(packet, options) : -errno;
+    }
+    return open_own(packet, options);
 }
 
 static int open_or_nothing(struct packet_lane *packet, const struct packet_lane_options *options)
@@ -492,15 +466,19 @@ int packet_lane_open(const struct packet_lane_options *options, struct lane **la
 
 static int packet_open_for(struct lane_opening *opening, struct lane **lane)
 {
+    bool granted = false;
     const struct packet_lane_options options = {
         .interface = opening->interface,
         .ethertype = opening->ethertype,
         .endpoint = *opening->number,
         .reserves = opening->number_is_reserved ? NULL : opening->number,
         .rail = opening->rail,
+        .granted = &granted,
+        .why = opening->why,
     };
     int status = packet_lane_open(&options, lane);
 
+    opening->granted |= (uint8_t)(granted << opening->rail);
     opening->number_is_reserved = opening->number_is_reserved || status == 0;
     return status;
 }
@@ -509,7 +487,10 @@ bool packet_explain(int status, const struct lane_opening *opening, char *text, 
 {
     const char *why = NULL;
 
-    (void)opening;
+    if (opening->why[0] != '\0') {
+        (void)snprintf(text, bytes, "%s", opening->why);
+        return true;
+    }
     switch (status) {
     case -EAFNOSUPPORT:
         why = "no packet sockets (AF_PACKET) for this process";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * packet.h - the lane over AF_PACKET: Ethernet frames with our own EtherType, on any network card,
- * at the same time as TCP/IP, with its usual driver. Needs CAP_NET_RAW in the network namespace.
+ * at the same time as TCP/IP, with its usual driver. Needs CAP_NET_RAW in the network namespace, or
+ * a broker on this host (grant.h).
  *
  * Receiving: a TPACKET_V2 ring (packet(7), kernel Documentation/networking/packet_mmap.rst),
  * mapped into this process. The kernel is the producer of a slot, we are its consumer:
@@ -22,6 +23,8 @@
 
 #include "lane/lane.h"
 
+#include <stdbool.h>
+
 struct packet_lane_options {
     const char *interface;
     uint16_t ethertype;
@@ -29,6 +32,10 @@ struct packet_lane_options {
     /** Not NULL: this lane reserves this number, or any if it is 0, and writes it here. */
     uint16_t *reserves;
     uint8_t rail;
+    /** Not NULL: without CAP_NET_RAW the broker is asked (grant.h). If it opens the lane, `granted`
+     *  is set; if it refuses, `why` gets the reason. */
+    bool *granted;
+    char *why;
 };
 
 /** Opens the lane.

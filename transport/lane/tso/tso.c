@@ -12,6 +12,7 @@
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if_arp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -241,6 +242,11 @@ static int tso_open_for(struct lane_opening *opening, struct lane **lane)
         .endpoint = *opening->number,
         .rail = opening->rail,
     };
+    if ((opening->granted >> opening->rail & 1) != 0) {
+        (void)snprintf(opening->why, sizeof opening->why,
+                       "the broker (beowired) does not grant it");
+        return -ENOLINK;
+    }
     return tso_lane_open(&options, lane);
 }
 

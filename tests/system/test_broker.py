@@ -1,0 +1,513 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What processes without any privilege get from the broker, and what they cannot do with it."""
+
+import contextlib
+import json
+import shlex
+import struct
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beowire.places.lab import cluster
+from beowire.places.lab.options import LabOptions
+from beowire.places.lab.state import LabState
+from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
+from system.exchanges import introduce, start
+from system.mpi_jobs import OPEN_MPI, compiled_check
+
+BROKER = ROOT / "build" / "release" / "broker" / "beowired"
+
+#: Debian's `nogroup`, and a user of it; another user, who is in no group that the broker knows.
+USER = 65534
+STRANGER = 65533
+POLICY = 'groups = ["nogroup"]\nendpoints_per_user = 4\n'
+
+#: Without any privilege, a member of the group.
+PLAIN = (
+    "setpriv",
+    f"--reuid={USER}",
+    f"--regid={USER}",
+    "--clear-groups",
+    "--bounding-set=-all",
+    "--inh-caps=-all",
+)
+
+#: What the broker has of the privileges in its unit, and no more.
+_OWN_USER = (
+    "setpriv",
+    "--reuid=65532",
+    "--regid=65532",
+    "--clear-groups",
+    "--inh-caps=-all,+net_admin,+bpf",
+    "--ambient-caps=-all,+net_admin,+bpf",
+    "--bounding-set=-all,+net_admin,+bpf",
+)
+
+_SOL_SOCKET, _SOL_PACKET = 1, 263
+_ETHERTYPE = 0x88B5
+
+#: A node has its own /run, and shows control groups, unless `$1` is empty: $1 is the broker's.
+_PREPARE = (
+    "[ -e /run/of-lab ] || { mount -t tmpfs none /run; mkdir -m 777 /run/beowire /run/of-lab; };"
+    ' if [ -n "$1" ]; then [ -e /sys/fs/cgroup/cgroup.procs ] ||'
+    " mount -t cgroup2 none /sys/fs/cgroup; mkdir -p /sys/fs/cgroup/$1;"
+    ' echo $$ >/sys/fs/cgroup/$1/cgroup.procs; fi; shift; exec "$@"'
+)
+
+
+@dataclass
+class Hosts:
+    """A lab of two nodes with a broker each, if there is one."""
+
+    lab: LabState
+    directory: Path
+    group: str = ""
+    brokers: dict[str, "subprocess.Popen[str]"] = field(default_factory=dict)
+    holders: list["Holder"] = field(default_factory=list)
+
+    def in_node(self, node: str, *words: str) -> list[str]:
+        return cluster.command_in(cluster.node_of(self.lab, node), words, pin=False)
+
+    def start_broker(
+        self, node: str, policy: str = POLICY, before: Sequence[str] = _OWN_USER
+    ) -> None:
+        path = self.directory / "broker.toml"
+        path.write_text(policy, encoding="ascii")
+        words = ("sh", "-c", _PREPARE, "sh", self.group, *before, str(BROKER), str(path))
+        self.brokers[node] = subprocess.Popen(
+            self.in_node(node, *words), stderr=subprocess.PIPE, text=True
+        )
+        listens = self.in_node(node, "sh", "-c", "grep -q ' /run/beowire/broker$' /proc/net/unix")
+        assert wait_until(lambda: subprocess.run(listens, check=False).returncode == 0), self.end(
+            node
+        )
+
+    def end(self, node: str) -> str:
+        """Ends the broker of a node; what it said."""
+        broker = self.brokers.pop(node)
+        broker.kill()
+        return broker.communicate()[1]
+
+    def holder(
+        self, user: int = USER, node: str = "node0", before: tuple[str, ...] = ()
+    ) -> "Holder":
+        made = Holder(self, user, node, before)
+        self.holders.append(made)
+        return made
+
+    def close(self) -> None:
+        for holder in self.holders:
+            holder.end()
+        for node in list(self.brokers):
+            self.end(node)
+
+
+class Holder:
+    """A process of hold_frames.py."""
+
+    def __init__(self, hosts: Hosts, user: int, node: str, before: tuple[str, ...]) -> None:
+        """Starts it."""
+        program = Path(__file__).with_name("hold_frames.py")
+        self.mac = b""
+        self.number = 0
+        self.process = subprocess.Popen(
+            hosts.in_node(node, *before, sys.executable, "-I", str(program), str(user)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def say(self, *words: object) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(words) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> Any:
+        """The result; of an error, its name."""
+        assert self.process.stdout is not None
+        said = json.loads(self.process.stdout.readline())
+        return said["ok"] if "ok" in said else said["error"]
+
+    def do(self, *words: object) -> Any:
+        self.say(*words)
+        return self.answer()
+
+    def ask(self, *words: object) -> "Holder":
+        """Has the broker grant it a socket on eth0."""
+        said = self.do("ask", "eth0", *words)
+        assert "why" not in said, said
+        self.number, self.mac = said["number"], bytes.fromhex(said["mac"])
+        return self
+
+    def open(self) -> "Holder":
+        """Opens its own, as root can."""
+        self.mac = bytes.fromhex(self.do("own", "eth0"))
+        return self
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture(name="hosts")
+def make_hosts(place: Path) -> Iterator[Hosts]:
+    """Both nodes have a broker, which keeps the options of its sockets closed."""
+    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}") as hosts:
+        hosts.start_broker("node0")
+        yield hosts
+
+
+@pytest.fixture(name="place")
+def make_place() -> Iterator[Path]:
+    """A directory that everybody may enter; those of pytest are root's alone."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@contextlib.contextmanager
+def _hosts(place: Path, group: str, nodes: int = 2) -> Iterator[Hosts]:
+    lab = cluster.up_ephemeral(LabOptions(nodes=nodes, link="switch"), "broker")
+    hosts = Hosts(lab.state, place, group)
+    try:
+        yield hosts
+    finally:
+        hosts.close()
+        if group:
+            remove = ("sh", "-c", "rmdir /sys/fs/cgroup/$1", "sh", group)
+            subprocess.run(hosts.in_node("node0", *remove), check=True)
+        lab.close()
+
+
+def frame(
+    holder: Holder,
+    to: bytes,
+    what: str,
+    *,
+    source: bytes | None = None,
+    ethertype: int = _ETHERTYPE,
+    number: int | None = None,
+    destination: int = 1,
+) -> str:
+    """A frame as the holder may send it, but for what is named."""
+    envelope = to + (holder.mac if source is None else source) + struct.pack("!H", ethertype)
+    mine = holder.number if number is None else number
+    header = struct.pack("<BBHHH", 0x37, 5, 0, destination, mine).ljust(28, b"\0")
+    return (envelope + header + what.encode()).ljust(60, b"\0").hex()
+
+
+def seen(watcher: Holder, last: str) -> list[str]:
+    """What has come to a watcher up to a frame that says `last`: of those that say something."""
+    found: list[str] = []
+
+    def has_come() -> bool:
+        for one in watcher.do("arrived"):
+            text = bytes.fromhex(one)[42:].split(b"\0")[0].decode(errors="replace")
+            found.extend([text] if text.startswith(("good", "forged")) else [])
+        return last in found
+
+    assert wait_until(has_come), found
+    return found
+
+
+def forgeries(holder: Holder, to: bytes, others: Holder, card: bytes) -> dict[str, str]:
+    """Frames that the holder must not send, by what is wrong with them."""
+    tagged = bytes.fromhex(frame(holder, to, "forged-vlan"))
+    vlan = tagged[:12] + b"\x81\x00\x00\x05" + tagged[12:]
+    return {
+        "type": frame(holder, to, "forged-type", ethertype=0x88B6),
+        "ip": frame(holder, to, "forged-ip", ethertype=0x0800),
+        "arp": frame(holder, to, "forged-arp", ethertype=0x0806),
+        "broadcast-arp": frame(holder, b"\xff" * 6, "forged-b-arp", ethertype=0x0806),
+        "vlan": vlan.hex(),
+        "broadcast": frame(holder, b"\xff" * 6, "forged-broadcast"),
+        "multicast": frame(holder, b"\x01\x00\x5e\x00\x00\x01", "forged-multicast"),
+        "card": frame(holder, to, "forged-card", source=card),
+        "other": frame(holder, to, "forged-other", source=others.mac, number=others.number),
+        "other source": frame(holder, to, "forged-source", source=others.mac),
+        "stranger": frame(holder, to, "forged-stranger", source=b"\x02\0\0\0\0\x07"),
+        "identity": frame(holder, to, "forged-identity", number=others.number),
+        "short": frame(holder, to, "")[: 2 * 20],
+    }
+
+
+def test_frames__only_those_of_the_grant_leave(hosts: Hosts) -> None:
+    watcher = hosts.holder(0, "node1").open()
+    root = hosts.holder(0).open()
+    holder, other = hosts.holder().ask(), hosts.holder().ask()
+    assert hosts.holder().do("own", "eth0") == "EPERM"
+    holder.do("send", frame(holder, watcher.mac, "good-first"))
+    for name, forged in forgeries(holder, watcher.mac, other, root.mac).items():
+        assert holder.do("send", forged) == "ENOBUFS", name
+    # Nor does anybody else on this host send in its name.
+    root.do("send", frame(root, watcher.mac, "forged-by-root", source=holder.mac))
+    root.do("send", frame(root, watcher.mac, "good-arp", ethertype=0x0806))
+    other.do("send", frame(other, watcher.mac, "good-other"))
+    holder.do("send", frame(holder, watcher.mac, "good-last"))
+    good = ["good-first", "good-arp", "good-other", "good-last"]
+    assert seen(watcher, "good-last") == good
+
+
+def test_frames__by_another_interface(hosts: Hosts) -> None:
+    watcher = hosts.holder(0, "node1").open()
+    holder = hosts.holder().ask()
+    forged = frame(holder, watcher.mac, "forged-type", ethertype=0x88B6)
+    said = {holder.do("send_by", forged, index) for index in range(1, 40)}
+    # Its own, which refuses the frame; loopback, which is down; none of all others.
+    assert said == {"ENOBUFS", "ENETDOWN", "ENXIO"}
+    holder.do("send", frame(holder, watcher.mac, "good-last"))
+    assert seen(watcher, "good-last") == ["good-last"]
+
+
+def test_options__are_closed(hosts: Hosts) -> None:
+    watcher = hosts.holder(0, "node1").open()
+    holder = hosts.holder().ask()
+    on, off = struct.pack("=i", 1).hex(), struct.pack("=i", 0).hex()
+    ring = struct.pack("=4I", 1 << 18, 1, 2048, 128).hex()
+    membership = {kind: struct.pack("=iHH8s", 2, kind, 6, b"").hex() for kind in (0, 1, 2)}
+    of_packet = {
+        "multicast": (1, membership[0]),
+        "promiscuous": (1, membership[1]),
+        "all multicast": (1, membership[2]),
+        "ring": (5, ring),
+        "copy threshold": (7, on),
+        "auxiliary data": (8, on),
+        "origin": (9, on),
+        "version": (10, off),
+        "reserve": (12, on),
+        "sending ring": (13, ring),
+        "segmentation": (15, on),
+        "group": (18, on),
+        "bypass on": (20, on),
+        "bypass off": (20, off),
+        "segmentation, longer": (24, struct.pack("=i", 12).hex()),
+    }
+    for name, (number, value) in of_packet.items():
+        assert holder.do("option", _SOL_PACKET, number, value) == "EPERM", name
+    holder.do("unmap")
+    assert holder.do("option", _SOL_PACKET, 13, ring) == "EPERM"
+    assert holder.do("filtered") == "EPERM"
+    for number, value in ((27, on), (44, off), (36, off), (36, on)):  # detach, unlock, mark
+        assert holder.do("option", _SOL_SOCKET, number, value) == "EPERM", number
+    good = frame(holder, watcher.mac, "forged-mark")
+    assert holder.do("send_with", good, _SOL_SOCKET, 36, off) == "EPERM"
+    for control in (0x8914, 0x8924, 0x8922, 0x894C):  # flags, address, MTU, namespace
+        assert holder.do("control", control, b"frames".ljust(40, b"\0").hex()) == "EPERM"
+    holder.do("send", frame(holder, watcher.mac, "good-last"))
+    assert seen(watcher, "good-last") == ["good-last"]
+
+
+def _assert_hears_only_its_own(holder: Holder, other: Holder, speaker: Holder) -> None:
+    everybody = b"\xff" * 6
+    mine = holder.number
+    for spoken in (
+        frame(speaker, holder.mac, "good-first", destination=holder.number),
+        frame(speaker, holder.mac, "forged-number", destination=holder.number ^ 1),
+        frame(speaker, holder.mac, "forged-type", ethertype=0x0800, destination=mine),
+        frame(speaker, everybody, "forged-broadcast", destination=mine),
+        frame(speaker, b"\x01\x00\x5e\x00\x00\x01", "forged-multicast", destination=mine),
+        frame(speaker, everybody, "forged-arp", ethertype=0x0806),
+        frame(speaker, other.mac, "forged-other", destination=mine),
+        frame(speaker, other.mac, "good-others", destination=other.number),
+        frame(speaker, holder.mac, "good-last", destination=holder.number),
+    ):
+        speaker.do("send", spoken)
+    assert seen(holder, "good-last") == ["good-first", "good-last"]
+    assert seen(other, "good-others") == ["good-others"]
+
+
+def test_hears__only_what_is_for_its_endpoint(hosts: Hosts) -> None:
+    holder, other = hosts.holder().ask(), hosts.holder().ask()
+    assert holder.do("bind", 3) is None  # of all protocols
+    _assert_hears_only_its_own(holder, other, hosts.holder(0, "node1").open())
+
+
+def test_passed_on__it_is_the_same_grant(hosts: Hosts) -> None:
+    watcher = hosts.holder(0, "node1").open()
+    root = hosts.holder(0).open()
+    holder, other = hosts.holder().ask(), hosts.holder().ask()
+    taker = hosts.holder(STRANGER)
+    path = str(hosts.directory / "offer")
+    holder.say("offer", path)
+    assert holder.answer() == "listening"
+    assert taker.do("take", path) is None
+    assert holder.answer() is None
+    holder.end()
+    taker.mac, taker.number = holder.mac, holder.number
+    for name, forged in forgeries(taker, watcher.mac, other, root.mac).items():
+        assert taker.do("send", forged) == "ENOBUFS", name
+    assert taker.do("option", _SOL_PACKET, 20, struct.pack("=i", 0).hex()) == "EPERM"
+    taker.do("send", frame(taker, watcher.mac, "good-last"))
+    assert seen(watcher, "good-last") == ["good-last"]
+
+
+def test_without_control_groups__what_is_open_widens_nothing(place: Path) -> None:
+    with _hosts(place, "") as hosts:
+        hosts.start_broker(
+            "node0",
+            before=(
+                "unshare",
+                "--mount",
+                "sh",
+                "-c",
+                'umount -l /sys/fs/cgroup 2>/dev/null; exec "$@"',
+                "sh",
+                *_OWN_USER,
+            ),
+        )
+        watcher = hosts.holder(0, "node1").open()
+        holder, other = hosts.holder().ask(), hosts.holder().ask()
+        assert holder.do("bind", 3) is None
+        promiscuous = struct.pack("=iHH8s", 2, 1, 6, b"").hex()
+        assert holder.do("option", _SOL_PACKET, 1, promiscuous) is None
+        _assert_hears_only_its_own(holder, other, watcher)
+        # Frames that the network card is to segment.
+        none = struct.pack("=4I", 0, 0, 0, 0).hex()
+        holder.do("unmap")
+        assert holder.do("option", _SOL_PACKET, 5, none) is None
+        assert holder.do("option", _SOL_PACKET, 15, struct.pack("=i", 1).hex()) is None
+        plain = struct.pack("=BBHHHH", 0, 0, 0, 0, 0, 0)[:10].hex()
+        cut = struct.pack("=BBHHHH", 0, 5, 50, 30, 0, 0)[:10].hex()  # UDP's, 30 bytes each
+        long = frame(holder, watcher.mac, "forged-segments") + "00" * 200
+        assert holder.do("send", cut + long) in ("ENOBUFS", "EINVAL")
+        holder.do("send", plain + frame(holder, watcher.mac, "good-last"))
+        assert "forged-segments" not in seen(watcher, "good-last")
+        said = hosts.end("node0")
+        assert said.count("\n") == 1, said
+        assert said.startswith("beowired: users can have a card be promiscuous"), said
+
+
+@pytest.mark.parametrize(
+    ("user", "question", "words"),
+    [
+        (STRANGER, ("eth0",), f"user {STRANGER} is in no group that the broker lets have frames"),
+        (USER, ("lo",), "lo: the broker serves no interface of this kind"),
+        (USER, ("eth7",), "eth7: No such device"),
+        (USER, ("eth0", 0x0800), "the broker serves EtherType 0x88b5 only"),
+    ],
+)
+def test_refused(hosts: Hosts, user: int, question: tuple[object, ...], words: str) -> None:
+    assert hosts.holder(user).do("ask", *question) == {"why": words}
+    # It is no trouble of the host's.
+    assert hosts.end("node0") == ""
+
+
+def test_refused__a_process_of_another_network(hosts: Hosts) -> None:
+    outside = hosts.holder(before=("unshare", "--net"))
+    assert outside.do("ask", "eth0") == {"why": "the broker serves another network namespace"}
+
+
+def test_policy__that_is_wrong(hosts: Hosts) -> None:
+    path = hosts.directory / "wrong.toml"
+    path.write_text('groups = ["nogroup"]\nspeed = 3\n', encoding="ascii")
+    done = subprocess.run([str(BROKER), str(path)], capture_output=True, text=True, check=False)
+    words = f"beowired: {path}: line 2: no such key\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", words)
+
+
+def test_grants__end_with_the_last_copy(hosts: Hosts) -> None:
+    holders = [hosts.holder().ask() for _ in range(4)]
+    assert len({holder.number for holder in holders}) == 4
+    one_more = hosts.holder()
+    full = {"why": "the user has the maximum number of endpoints of eth0"}
+    assert one_more.do("ask", "eth0") == full
+    holders[0].process.kill()
+    assert wait_until(lambda: one_more.do("ask", "eth0") != full)
+    holders[1].do("drop")
+    another = hosts.holder()
+    assert wait_until(lambda: another.do("ask", "eth0") != full)
+
+
+def test_broker_that_dies__grants_go_on_and_another_one_serves(hosts: Hosts) -> None:
+    watcher = hosts.holder(0, "node1").open()
+    holder, other = hosts.holder().ask(), hosts.holder().ask()
+    hosts.end("node0")
+    holder.do("send", frame(holder, watcher.mac, "good-without"))
+    assert holder.do("send", frame(holder, watcher.mac, "forged", ethertype=0x0806)) == "ENOBUFS"
+    assert hosts.holder().do("ask", "eth0") == "ECONNREFUSED"
+    hosts.start_broker("node0")
+    newer = hosts.holder().ask()
+    for one in (holder, newer):
+        for forged in forgeries(one, watcher.mac, other, watcher.mac).values():
+            assert one.do("send", forged) == "ENOBUFS"
+        assert one.do("option", _SOL_PACKET, 20, struct.pack("=i", 0).hex()) == "EPERM"
+        one.do("send", frame(one, watcher.mac, f"good-{one.number}"))
+    assert seen(watcher, f"good-{newer.number}") == [
+        "good-without",
+        f"good-{holder.number}",
+        f"good-{newer.number}",
+    ]
+
+
+def test_exchange__of_a_plain_user_over_frames(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts.start_broker("node1")
+    monkeypatch.setenv("EXCHANGE_LANES", "packet")
+    ends = []
+    try:
+        for node, incoming, outgoing in (("node0", 1, 2), ("node1", 2, 1)):
+            ends.append(start(hosts.lab, node, (incoming, outgoing, 4000), PLAIN))
+        introduce(ends)
+        # Both are open: from now on they need no broker.
+        for node in ("node0", "node1"):
+            assert hosts.end(node) == ""
+        for end in ends:
+            out, error = end.communicate(timeout=PATIENCE_S)
+            assert (end.returncode, error) == (0, "")
+            counters = json.loads(out)
+            assert counters["lanes_packet"] == 1
+            assert counters["lanes_tso"] == counters["lanes_udp"] == 0
+    finally:
+        for end in ends:
+            end.kill()
+            end.communicate()
+
+
+def _remote_shell(hosts: Hosts) -> Path:
+    """For mpirun, which is root's: it starts the daemons of node1 and node2 as the plain user."""
+    lines = ["#!/bin/sh", "case $1 in"]
+    for node in hosts.lab.nodes[1:]:
+        enter = shlex.join(cluster.command_in(node, (*PLAIN, "sh", "-c"), pin=False))
+        lines.append(f'{node.address}) shift; exec {enter} "$*" ;;')
+    shell = hosts.directory / "shell"
+    shell.write_text("\n".join([*lines, "esac", ""]), encoding="ascii")
+    shell.chmod(0o755)
+    return shell
+
+
+@pytest.mark.skipif(OPEN_MPI != "openmpi4", reason="Open MPI 5 names its options otherwise")
+def test_open_mpi__of_a_plain_user_over_frames(place: Path, run_beowire: RunBeowire) -> None:
+    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}", nodes=3) as hosts:
+        for node in ("node0", "node1", "node2"):
+            hosts.start_broker(node)
+        slots = "".join(f"{node.address} slots=2\n" for node in hosts.lab.nodes[1:])
+        (place / "slots").write_text(slots, encoding="ascii")
+        said = run_beowire("mpi-env", "--mpi", OPEN_MPI).stdout
+        line = ["mpirun", "--allow-run-as-root", "-n", "4", "--hostfile", str(place / "slots")]
+        line += ["--mca", "plm_rsh_agent", str(_remote_shell(hosts))]
+        line += ["--mca", "plm_rsh_no_tree_spawn", "1"]
+        line += ["--mca", "orte_tmpdir_base", str(place), "--bind-to", "none"]
+        line += [str(compiled_check(OPEN_MPI)), "pingpong", "collectives"]
+        said += "export FI_BEOWIRE_LANES=shm,packet\n"
+        said += "OMPI_MCA_mca_base_env_list=$OMPI_MCA_mca_base_env_list';FI_BEOWIRE_LANES'\n"
+        words = ("sh", "-c", f'{said}exec "$@"', "sh", *line)
+        done = subprocess.run(
+            hosts.in_node("node0", *words),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=2 * PATIENCE_S,
+        )
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        for check in ("pingpong", "collectives"):
+            assert f"mpi_check: {check} is right on 4 ranks" in done.stdout
+        assert "beowire:" not in done.stderr  # of anything that is missing
