@@ -29,6 +29,8 @@ IN_WHEELS = (
     (r"{libdir}/(pkgconfig/.*)", r"{py_platlib}/beowire/_sdk/lib/\1"),
     (r"{includedir}/(.*)", r"{py_platlib}/beowire/_sdk/include/\1"),
     (r"{mandir}/.*", None),
+    (r"{sbindir}/beowired", None),
+    (r"{prefix}/lib/systemd/system/.*", None),
 )
 
 #: The folders' names where distributions have them.
@@ -37,6 +39,7 @@ FOLDERS = {
     "{includedir}": "usr/include",
     "{mandir}": "usr/share/man",
     "{prefix}": "usr",
+    "{sbindir}": "usr/sbin",
 }
 
 
@@ -145,6 +148,7 @@ def test_debian__every_file_is_in_one_package() -> None:
 def test_rpm__every_file_is_in_one_package() -> None:
     macros = {"bindir": "usr/bin", "includedir": "usr/include", "libdir": "usr/lib64"}
     macros |= {"libexecdir": "usr/libexec", "mandir": "usr/share/man"}
+    macros |= {"prefix": "usr", "sbindir": "usr/sbin"}
     packages: dict[str, list[str]] = {}
     for files in re.findall(r"^%files(.*?)^$", SPEC.read_text(), re.MULTILINE | re.DOTALL):
         head, *lines = files.splitlines()
