@@ -281,7 +281,7 @@ TEST(lanes_open__xdp_in_place_of_packet)
     assert_int_equal(missing.count, 1);
     assert_string_equal(missing.at[0].name, "xdp/end0");
     assert_int_equal(missing.at[0].status, -EUSERS);
-    assert_non_null(strstr(missing.at[0].reason, "has it"));
+    assert_non_null(strstr(missing.at[0].reason, "uses it"));
     lanes_close(&holder, true);
 }
 
