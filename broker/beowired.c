@@ -161,8 +161,8 @@ static void serve_in_child(int listening, int connection, const struct policy *p
     serve(connection, policy);
 }
 
-/** Serves until there is nothing to do, if that may be. */
-static void serve_all(int listening, const struct policy *policy, bool may_end)
+/** Serves until there is nothing to do, if that may be. @return false: nobody can be served. */
+static bool serve_all(int listening, const struct policy *policy, bool may_end)
 {
     struct pollfd wait = {.fd = listening, .events = POLLIN};
     unsigned servers = 0;
@@ -172,11 +172,15 @@ static void serve_all(int listening, const struct policy *policy, bool may_end)
             servers--;
         }
         if (poll(&wait, 1, may_end ? IDLE_MS : -1) == 0) {
-            return;
+            return true;
         }
         int connection = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+        if (connection < 0 && (errno == EBADF || errno == ENOTSOCK || errno == EINVAL)) {
+            (void)fprintf(stderr, "beowired: cannot listen: %s\n", strerror(errno));
+            return false;
+        }
         if (connection < 0) {
-            continue;
+            continue; /* it has gone, or something is short for the moment */
         }
         pid_t server = fork();
         if (server == 0) {
@@ -213,6 +217,5 @@ int main(int argc, char **argv)
     if (listening < 0) {
         return FAILED_STATUS;
     }
-    serve_all(listening, &policy, passed);
-    return 0;
+    return serve_all(listening, &policy, passed) ? 0 : FAILED_STATUS;
 }

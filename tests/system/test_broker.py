@@ -405,6 +405,40 @@ def test_refused__a_process_of_another_network(hosts: Hosts) -> None:
     assert outside.do("ask", "eth0") == {"why": "the broker serves another network namespace"}
 
 
+#: What systemd does: it listens, and passes the socket on as descriptor 3.
+_ACTIVATE = """
+import os, socket, sys
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listening.bind("/run/beowire/broker")
+os.chmod("/run/beowire/broker", 0o666)
+listening.listen()
+os.dup2(os.dup(listening.fileno()), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_passed_socket__is_served(place: Path) -> None:
+    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}") as hosts:
+        activate = (sys.executable, "-I", "-c", _ACTIVATE)
+        hosts.start_broker("node0", before=activate)
+        watcher = hosts.holder(0, "node1").open()
+        holder = hosts.holder().ask()
+        holder.do("send", frame(holder, watcher.mac, "good-last"))
+        assert seen(watcher, "good-last") == ["good-last"]
+        assert hosts.end("node0") == ""
+
+
+def test_passed_socket__that_is_none(place: Path) -> None:
+    path = place / "broker.toml"
+    path.write_text(POLICY, encoding="ascii")
+    line = 'exec 3</dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$1"'
+    words = (*PLAIN, "sh", "-c", line, str(BROKER), str(path))
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "beowired: cannot listen: Socket operation on non-socket\n" in done.stderr
+
+
 def test_policy__that_is_wrong(hosts: Hosts) -> None:
     path = hosts.directory / "wrong.toml"
     path.write_text('groups = ["nogroup"]\nspeed = 3\n', encoding="ascii")
