@@ -51,6 +51,7 @@ COMMANDS = (
     "doctor",
     "setup",
     "speedup",
+    "predict",
     "info",
     "completion",
 )

@@ -13,6 +13,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "setup",
         "tune",
         "speedup",
+        "predict",
         "apps",
         "mpi-env",
         "pvm-env",
