@@ -32,7 +32,7 @@ TOOL = str(Path(sysconfig.get_path("purelib"), "clang_tidy/data/bin/clang-tidy")
 
 #: Compiled by the wrapper of whichever MPI is tried; here with the headers of Debian's Open MPI.
 MPI_FILES = (
-    *("apps/*.c", "apps/common/*.c", "apps/profile/*.c", "apps/phases/*.c"),
+    *("apps/*.c", "apps/*/*.c"),
     *("evaluator/drivers/mpi/*.c", "evaluator/drivers/shmem/*.c"),
 )
 MPI_WRAPPER = "mpicc.openmpi"

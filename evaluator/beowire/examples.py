@@ -93,6 +93,20 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("speedup --lab -- ./program ARGUMENTS", "your MPI program over TCP and over Beowire"),
         ("speedup --hosts A,B -- ./program", "the same on two hosts"),
     ),
+    "predict": (
+        (
+            "predict --record RECORD --nodes 16,64 -- is --class A",
+            "a program of `apps list`, from what `compare` has measured",
+        ),
+        (
+            "predict --record RECORD --nodes 64 --topology fat-tree:32,8 -- heat.c 512",
+            "your own program, behind two levels of switches",
+        ),
+        (
+            "predict --record RECORD --nodes 2,16 --rate 25g --flags -O3 -- heat.f90",
+            "on a network that you do not have",
+        ),
+    ),
     "apps": (
         ("apps run cg is mg --lab", "whole programs over Beowire and TCP, in turns"),
         ("apps run --npb DIR --lab", "your copy of the NAS benchmarks"),

@@ -159,6 +159,9 @@ class _Runner:
     def _versions(self, way: Way, pieces: Path) -> dict[Version, Ran]:
         found: dict[Version, Ran] = {}
         for version in VERSIONS:
+            if found and way.versions[version] == way.versions["median"]:
+                found[version] = found["median"]
+                continue
             self.say(f"Simulating {self.nodes} nodes over {way.name} ({version}) ...")
             found[version] = self._run(way, version, Pieces(read=pieces))
         return found
