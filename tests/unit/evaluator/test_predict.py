@@ -4,9 +4,9 @@
 from array import array
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-import synthetic_record
 
 from beowire.errors import BeowireError
 from beowire.predict import by_hand, calibrate, platform, run, show, smpi
@@ -16,15 +16,16 @@ from beowire.predict.run import Figure, PiecesOfWork, Predicted, Prediction
 from beowire.record.lines import Meta
 from beowire.record.parts import Link
 from beowire.record.reader import Record
+from unit.evaluator import synthetic_record
 
 DRIVERS = ("tcp-spin", "beowire", "mpi:mpich/tcp", "mpi:mpich/beowire")
 SEGMENT = Segment(0, 1000, 2000, 0.5, 1000, 0.25, 5000, 8.0)
 PARAMETERS = Parameters([SEGMENT, replace(SEGMENT, first=4096, send_ns=0)], 125e6, 4096)
 
 
-def record(**changes: object) -> Record:
-    arguments: dict[str, object] = {"patterns": calibrate.PATTERNS, **changes}
-    return synthetic_record.held(synthetic_record.lines(DRIVERS, **arguments))  # type: ignore[arg-type]
+def record(**changes: Any) -> Record:
+    arguments: dict[str, Any] = {"patterns": calibrate.PATTERNS, **changes}
+    return synthetic_record.held(synthetic_record.lines(DRIVERS, **arguments))
 
 
 def of_size(parameters: Parameters, size: int) -> Segment:
