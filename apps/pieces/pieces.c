@@ -12,12 +12,14 @@
  *
  *     BEOWIRE_PIECES_WRITE=FILE    writes the pieces to a file
  *     BEOWIRE_PIECES_READ=FILE     passes those of the file on, not those measured
- *     BEOWIRE_PIECES_SAY=FILE      writes in a line of JSON: `ranks`; `run_s`, the simulated time
- *                                  from MPI_Init to MPI_Finalize on the slowest rank; `computing`,
- *                                  the share of it in which ranks compute; `timed_computing`, the
- *                                  same between each rank's first and last call of MPI_Wtime, or
- *                                  null; `pieces`; `other`: how many pieces the file did not have,
- *                                  or had besides
+ *     BEOWIRE_PIECES_SAY=FILE      writes a line of JSON:
+ *
+ *     finalized          ranks that have called MPI_Finalize
+ *     run_s              simulated time from MPI_Init to MPI_Finalize, of the slowest rank
+ *     computing          share of it in which ranks compute
+ *     timed_computing    the same between each rank's first and last call of MPI_Wtime, or null
+ *     pieces             how many there were
+ *     other              how many the file did not have, or had besides
  *
  * The file has, for each rank, the number of its pieces and their seconds, as doubles. The shortest
  * piece of all is what SMPI's own clock takes, and is subtracted from each. All ranks are in one
@@ -47,7 +49,8 @@ struct rank {
     size_t known; /**< of those, how many were read from the file */
     double computed_s;
     double ended_s; /**< MPI_Finalize's call, simulated; every MPI_Init returns at 0 */
-    bool looked;    /**< at MPI_Wtime, first and last: */
+    bool finalized;
+    bool looked; /**< at MPI_Wtime, first and last: */
     double first_s, first_computed_s, last_s, last_computed_s;
 };
 
@@ -151,13 +154,14 @@ static void say(const char *name)
 {
     FILE *file = fopen(name, "w");
     double run_s = 0.0, running_s = 0.0, computed_s = 0.0, timed_s = 0.0, timed_computed_s = 0.0;
-    size_t pieces = 0, other = all.unmatched;
+    size_t finalized = 0, pieces = 0, other = all.unmatched;
 
     for (size_t i = 0; i < all.count; i++) {
         const struct rank *rank = &all.ranks[i];
 
         run_s = rank->ended_s > run_s ? rank->ended_s : run_s;
         running_s += rank->ended_s;
+        finalized += rank->finalized ? 1 : 0;
         computed_s += rank->computed_s;
         timed_s += rank->last_s - rank->first_s;
         timed_computed_s += rank->last_computed_s - rank->first_computed_s;
@@ -167,8 +171,9 @@ static void say(const char *name)
     if (file == NULL) {
         return; /* whoever wanted it sees that it is not there */
     }
-    (void)fprintf(file, "{\"ranks\":%zu,\"run_s\":%.12g,\"computing\":%.9g,\"timed_computing\":",
-                  all.count, run_s, running_s > 0.0 ? computed_s / running_s : 0.0);
+    (void)fprintf(file,
+                  "{\"finalized\":%zu,\"run_s\":%.12g,\"computing\":%.9g,\"timed_computing\":",
+                  finalized, run_s, running_s > 0.0 ? computed_s / running_s : 0.0);
     (void)(timed_s > 0.0 ? fprintf(file, "%.9g", timed_computed_s / timed_s)
                          : fprintf(file, "null"));
     (void)fprintf(file, ",\"pieces\":%zu,\"other\":%zu}\n", pieces, other);
@@ -240,5 +245,6 @@ int PMPI_Finalize(void)
     double now_s = all.wtime();
 
     rank_now()->ended_s = now_s;
+    rank_now()->finalized = true;
     return all.finalize();
 }

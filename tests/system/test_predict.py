@@ -109,8 +109,8 @@ def test_a_slower_processor__computes_longer(run_beowire: RunBeowire, tmp_path: 
     ("body", "said"),
     [
         ("MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);", "eadlock"),
-        ("MPI_Nonesuch(&value);", "SMPI has no MPI_Nonesuch|implicit declaration"),
-        ("value = 1 / value; exit(3);", "without MPI_Finalize|status 3"),
+        ("MPI_Nonesuch(&value);", "SMPI has no MPI_Nonesuch"),
+        ("value = 1 / value; exit(3);", "Return value : 3"),
     ],
 )
 def test_what_smpi_cannot_run__one_line(
@@ -125,7 +125,7 @@ def test_what_smpi_cannot_run__one_line(
     done = run_beowire("predict", *words, "--", source(tmp_path / "bad.c", text))
     assert done.returncode == 1, (done.stdout, done.stderr)
     assert done.stderr.count("\n") == 1, done.stderr
-    assert any(one in done.stderr for one in said.split("|")), done.stderr
+    assert said in done.stderr
 
 
 def test_bad_input(run_beowire: RunBeowire, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from beowire import paths
 from beowire.apps import bounded, catalogue, output
@@ -30,7 +31,7 @@ _COMPILERS: Mapping[str, str] = {
 _NEEDED = ("smpirun", "smpicc")
 
 #: What SimGrid says of itself before what is wrong: `[node0:1:(2) 0.000000] [root/CRITICAL] `.
-_MARKS = re.compile(r"^(\[[^\]]*\] )+(\S+:\d+: )?")
+_MARKS = re.compile(r"^((\[[^\]]*\]|\S+:\d+:) )+")
 _TELLING = re.compile(
     r"CRITICAL|deadlock|not implemented|terminate called|what\(\)|[Ss]egmentation"
 )
@@ -142,16 +143,10 @@ def run(
     )
     if ended.stopped:
         raise BeowireError(f"simulating {program.name} on {nodes} nodes: {ended.stopped}", 1)
-    if ended.status != 0:
-        raise BeowireError(
-            f"SMPI cannot run {program.name} on {nodes} nodes: {_cause(program, ended)}", 1
-        )
-    try:
-        about = json.loads(said.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        raise BeowireError(
-            f"SMPI cannot run {program.name} on {nodes} nodes: it ends without MPI_Finalize", 1
-        ) from None
+    about = _said(said)
+    if ended.status != 0 or about.get("finalized", 0) < nodes:
+        cause = _cause(program, ended) or "it ends without MPI_Finalize"
+        raise BeowireError(f"SMPI cannot run {program.name} on {nodes} nodes: {cause}", 1)
     seconds = _timed(program, ended.output)
     timed = about["timed_computing"]
     computing = about["computing"] if seconds is None or timed is None else timed
@@ -169,6 +164,15 @@ def _pieces_library(scratch: Path) -> Path:
     command = ["cc", "-std=c17", "-O2", "-fPIC", "-shared", str(source), "-ldl", "-o", str(library)]
     _run_compiler(command)
     return library
+
+
+def _said(file: Path) -> dict[str, Any]:
+    """What apps/pieces says; nothing if it came to say nothing."""
+    try:
+        found = json.loads(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _timed(program: Program, text: str) -> float | None:
@@ -190,7 +194,9 @@ def _cause(program: Program, ended: bounded.Ended) -> str:
     said = output.reason(program.name, [ended.errors, ended.output])
     if ended.status > 128 and not said:
         return f"ended by signal {ended.status - 128}"
-    return _MARKS.sub("", said) or f"it ended with status {ended.status} and printed no reason"
+    if ended.status and not said:
+        return f"it ended with status {ended.status} and printed no reason"
+    return _MARKS.sub("", said)
 
 
 def _compile(compiler: str, flags: Sequence[str], sources: Sequence[Path], target: Path) -> None:
