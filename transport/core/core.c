@@ -229,10 +229,11 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         core_expect_refusal(core, now_ns);
         flow_timeout(flow, now_ns);
     }
+    peer->message.waits_for_lane = !silent && flow_waits_for_lane(flow);
     if (left == 0) {
         core_touch(core, peer);
         core->goes_on = true;
-    } else if (!silent && flow_waits_for_lane(flow)) {
+    } else if (peer->message.waits_for_lane) {
         core_note_deadline(core, now_ns); /* the lane was busy: retry at the next progress */
     }
     if (message_has_work(&peer->message) && flow_has_room(flow)) {

@@ -73,7 +73,7 @@ struct message_lane {
  *
  *      set     index handle crossing destination source ourselves
  *      set     key frame_bytes data_bytes segment_bytes_max remote_memory
- *      set     shares_memory one_sided cut trains gathers data_silent_since_ns flow
+ *      set     shares_memory one_sided cut trains gathers waits_for_lane data_silent_since_ns flow
  *      read    ready send_error pulls
  *
  *  and nothing else: the first line when the peer is created (`index` also when it moves), the
@@ -99,6 +99,7 @@ struct message_peer {
     bool gathers;       /**< bursts use a lane that cuts, where the FRAGMENTs of a message
                                  join its EAGER if their payloads are as long; not a bit-field,
                                  since each sent frame sets it */
+    bool waits_for_lane;   /**< frames have not left, only because no lane has room */
     uint8_t open_messages; /**< in the open bundle */
     int8_t unasked_credit; /**< positive: first blocks of long messages are sent unasked */
     uint8_t absences;      /**< long messages in a row of which it did not send blocks in time */

@@ -157,6 +157,7 @@ struct request {
     uint64_t offset;
     uint64_t wanted;
     uint32_t message;
+    uint32_t behind; /**< unasked: the sequence of the frame that announces it */
     uint8_t lane;
 };
 

@@ -57,6 +57,7 @@ int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t m
     list_remove(&request->link);
     request->peer = peer;
     request->message = message;
+    request->behind = peer->flow.next;
     request->offset = offset;
     request->wanted = wanted;
     request->lane = lane;
@@ -179,6 +180,14 @@ static void fill_batch(struct message_layer *layer, const struct operation *oper
     };
 }
 
+/** Has what announces this unasked data not left yet, because a lane had no room? The receiver
+ * would drop the data, and wait for it. */
+static bool waits_for_announce(const struct operation *operation, const struct request *request)
+{
+    return request->peer->waits_for_lane && request->offset < operation->pushed &&
+           !sequence_before(request->behind, request->peer->flow.highest);
+}
+
 bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *batch)
 {
     struct list *link = layer->requests.next;
@@ -189,7 +198,7 @@ bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *b
         link = link->next;
         if (operation == NULL || (request->peer->usable_lanes >> request->lane & 1) == 0) {
             forget(layer, request); /* it has ended, or the lane is down: the receiver asks again */
-        } else if ((busy >> request->lane & 1) == 0) {
+        } else if ((busy >> request->lane & 1) == 0 && !waits_for_announce(operation, request)) {
             fill_batch(layer, operation, request, batch);
             return true;
         }

@@ -350,3 +350,17 @@ FIXTURE_TEST(serve_pull__one_peer_does_not_take_all_the_memory)
     assert_int_equal(fixture->layer.counters.requests_dropped, 1500 - PULL_REQUESTS_PER_PEER);
     free(data);
 }
+
+/** The lane had no room for it: the receiver would drop the data, and wait for it. */
+FIXTURE_TEST(serve_next__unasked_data_does_not_overtake_its_announcement)
+{
+    uint8_t *data = pattern(LONG_BYTES);
+
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
+    fixture->peers[0].waits_for_lane = true;
+    assert_true(nothing_next(fixture));
+    acknowledge(fixture, 0, 1);
+    assert_int_equal(next(fixture, 0).offset, 0);
+    free(data);
+}
