@@ -10,6 +10,7 @@
  * invariant ends the process: its line is the last one. SIGALRM ends a run that hangs.
  */
 #include "run.h"
+#include "scale/scale.h"
 #include "scenario.h"
 
 #include <errno.h>
@@ -369,6 +370,9 @@ int main(int count, char **words)
     struct program program = {.options = RUN_OPTIONS_DEFAULT, .seeds = 1, .scenario = "all"};
     bool well = true;
 
+    if (count > 1 && strcmp(words[1], "scale") == 0) {
+        return scale_main(count - 2, words + 2);
+    }
     parse(&program, count, words);
     cluster_on_failure(broken);
     for (uint64_t i = 0; i < program.seeds; i++) {

@@ -136,6 +136,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "simulate": (
         ("simulate --seeds 1000", "the protocol against loss, reordering and failing nodes"),
+        ("simulate scale --workload incast", "how well 143 nodes send to one at the same time"),
     ),
 }
 

@@ -90,3 +90,19 @@ def test_simulate__summary_for_people(run_beowire: RunBeowire) -> None:
     assert done.returncode == 0
     assert done.stderr.startswith("3 seeds, ")
     assert json.loads(done.stdout)["seeds"] == 3
+
+
+def test_scale__all_messages_arrive_by_whatever_the_switch_drops(run_beowire: RunBeowire) -> None:
+    words = ("simulate", "scale", "--workload", "incast", "--nodes", "40", "--size", "64K")
+    found, again = (json.loads(run_beowire(*words).stdout) for _ in range(2))
+    assert found["received"] == found["messages"] == 39
+    assert 0 < found["frames_dropped"] <= found["frames_again"]
+    assert found["trace_hash"] == again["trace_hash"]
+    assert 0 < found["share_of_ideal"] <= 1
+
+
+def test_scale__bad_words(run_beowire: RunBeowire) -> None:
+    done = run_beowire("simulate", "scale", "--nodes", "1")
+    assert done.returncode != 0
+    assert "not a number from 2 to 20000: 1" in done.stderr
+    assert done.stderr.count("\n") == 1

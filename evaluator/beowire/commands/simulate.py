@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from beowire import files, text_table
+from beowire.commands import simulate_scale
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.paths import simulator
@@ -54,11 +55,15 @@ _WIRE_SHARES = ("--loss", "--reorder", "--duplicate", "--corrupt")
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("simulate")(simulate)
+    """Adds the command, and the one below it."""
+    group = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+    group.callback()(simulate)
+    simulate_scale.register(group)
+    app.add_typer(group, name="simulate")
 
 
 def simulate(
+    ctx: typer.Context,
     *,
     seeds: Annotated[int, typer.Option("--seeds", help="How many seeds to run.")] = 1,
     seed: Annotated[int, typer.Option("--seed", help="The first of them.")] = 1,
@@ -118,6 +123,8 @@ def simulate(
     A seed always gives the same run. Exit status 0: no message was lost, duplicated, altered or out
     of order, and nothing hung.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     _check("--seeds", seeds, 1, _MOST_SEEDS)
     _check("--seed", seed, 0, _LAST_SEED)
     _check("--nodes", nodes, 2, _MOST_NODES)

@@ -48,7 +48,7 @@ def test_help__nodes_of_something_else_are_no_lab() -> None:
     cli._register()
     lines = CliRunner().invoke(cli.app, ["simulate", "--help"]).stdout.splitlines()
     heads = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
-    assert heads == ["Options:", "Results:", "Examples:"]
+    assert heads == ["Options:", "Results:", "Examples:", "Commands:"]
     assert any(line.startswith("  --nodes N ") for line in lines)
 
 
