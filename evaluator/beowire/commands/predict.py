@@ -106,10 +106,12 @@ def command(
     if not 1e-4 <= processor <= 1e4:
         raise BeowireError(f"--processor is 0.0001 to 10000, not {processor:g}")
     ways, link = _ways(record, drivers, rate)
+    counts, switches = platform.parse_nodes(nodes), platform.parse_topology(topology)
+    platform.check_size(switches, counts[-1])
     asked = Asked(
         words=program,
-        nodes=platform.parse_nodes(nodes),
-        topology=platform.parse_topology(topology),
+        nodes=counts,
+        topology=switches,
         rate_bytes_per_s=link,
         latency_ns=0.0 if latency is None else parse_delay(latency),
         processor=processor,

@@ -61,7 +61,7 @@ class _Way(BaseModel):
 
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    link_megabytes_per_s: float = Field(gt=0)
+    link_megabytes_per_s: float = Field(gt=0, allow_inf_nan=False)
     way: list[_Way] = Field(min_length=1)
 
 
@@ -85,6 +85,8 @@ def ways(path: Path) -> list[Way]:
     if slow := next((way for way in found.way if min(way.megabytes_per_s) <= 0), None):
         raise BeowireError(f"{path}: megabytes_per_s of {slow.name} has to be more than 0")
     names = [way.name for way in found.way]
+    if len(set(names)) < len(names):
+        raise BeowireError(f"{path}: two ways have the same name")
     return [
         Way(
             way.name,

@@ -126,6 +126,8 @@ def payload_rate(record: Record, bits_per_s: int) -> float:
 
     BeowireError: the record's own link is slower, so nobody knows what its ends can do.
     """
+    if bits_per_s <= 0:
+        raise BeowireError("--rate is more than 0")
     mtu = record.meta.link.mtu or 1500
     found = bits_per_s / 8 * (mtu - _HEADERS_BYTES) / (mtu + _FRAME_BYTES)
     wire = record.meta.wire

@@ -30,6 +30,9 @@ _HOP_S = 1e-6
 
 _MOST_NODES = 4096
 
+#: Each pair of them has a route in the platform.
+_MOST_LEAVES = 512
+
 
 @dataclass(frozen=True)
 class Topology:
@@ -71,6 +74,16 @@ def parse_nodes(text: str) -> list[int]:
     if found[0] < 2 or found[-1] > _MOST_NODES:
         raise BeowireError(f"--nodes is 2 to {_MOST_NODES}, not {text}")
     return found
+
+
+def check_size(topology: Topology, nodes: int) -> None:
+    """BeowireError if there are more switches than can be described."""
+    leaves = len(_leaves(topology, nodes))
+    if leaves > _MOST_LEAVES:
+        raise BeowireError(
+            f"{nodes} nodes with {topology.text} have {leaves} switches, at most {_MOST_LEAVES} can"
+            " be simulated: name more ports"
+        )
 
 
 def xml(topology: Topology, nodes: int, parameters: Parameters, processor: float) -> str:

@@ -5,6 +5,7 @@ What ranks compute is measured first, in a few runs, and the median of each piec
 others have. So ways differ in their messages only, and the same pieces give the same figures.
 """
 
+import hashlib
 import shutil
 import tempfile
 from array import array
@@ -132,7 +133,9 @@ class _Runner:
 
     def _measure(self, way: Way, notes: list[str]) -> Path:
         """The pieces of work; those of an earlier prediction in the same directory, if there."""
-        kept = None if self.asked.out is None else self.asked.out / f"pieces-{self.nodes}"
+        kept = None
+        if self.asked.out is not None:
+            kept = self.asked.out / f"pieces-{self.nodes}-{_fingerprint(self.program)}"
         if kept is not None and kept.is_file():
             self.say(f"Work of each of {self.nodes} nodes: as measured in {kept} ...")
             return kept
@@ -184,6 +187,12 @@ class _Runner:
         shutil.copyfile(directory / "platform.xml", base.with_name(f"{base.name}.xml"))
         lines = [f"--cfg={key}:{value}\n" for key, value in settings.items()]
         base.with_name(f"{base.name}.cfg").write_text("".join(lines), encoding="ascii")
+
+
+def _fingerprint(program: Program) -> str:
+    """Tells programs, and what they are asked to compute, apart."""
+    words = "".join(f"{word}\0" for word in program.arguments).encode()
+    return hashlib.sha256(words + program.binary.read_bytes()).hexdigest()[:12]
 
 
 def _describe(directory: Path, asked: Asked, nodes: int, parameters: Parameters) -> None:
@@ -239,4 +248,4 @@ def write_pieces(file: Path, pieces: PiecesOfWork) -> None:
     for rank in pieces.ranks:
         values.append(float(len(rank)))
         values.extend(rank)
-    file.write_bytes(values.tobytes())
+    files.write_whole(file, values.tobytes())

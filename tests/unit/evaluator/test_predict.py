@@ -108,6 +108,8 @@ def test_payload_rate__beyond_the_record_s_wire__is_refused() -> None:
     assert calibrate.payload_rate(read, 100_000_000) == pytest.approx(11.87e6, rel=0.01)
     with pytest.raises(BeowireError, match="does not show what the nodes could do"):
         calibrate.payload_rate(read, 10_000_000_000)
+    with pytest.raises(BeowireError, match="more than 0"):
+        calibrate.payload_rate(read, 0)
     free = record(wire_bytes_per_s=None)
     meta = free.meta.model_copy(update={"link": Link(kind="lab", mtu=9000)})
     assert isinstance(meta, Meta)
@@ -136,6 +138,12 @@ def test_xml__a_fat_tree__each_switch_reaches_each() -> None:
 def test_parse_topology__anything_else__one_line(text: str) -> None:
     with pytest.raises(BeowireError, match="write switch, or fat-tree:PORTS"):
         platform.parse_topology(text)
+
+
+def test_check_size__more_switches_than_can_be_described() -> None:
+    platform.check_size(platform.parse_topology("fat-tree:8"), 4096)
+    with pytest.raises(BeowireError, match="name more ports"):
+        platform.check_size(platform.parse_topology("fat-tree:1"), 4096)
 
 
 def test_parse_nodes() -> None:
@@ -190,6 +198,12 @@ def test_by_hand__numbers_of_a_paper(tmp_path: Path) -> None:
             'link_megabytes_per_s = 1\n[[way]]\nname = "a"\nhalf_round_trip_us = 1\n'
             "megabytes_per_s = 0",
             "more than 0",
+        ),
+        ("link_megabytes_per_s = inf\n", "link_megabytes_per_s"),
+        (
+            "link_megabytes_per_s = 1\n"
+            + 2 * '[[way]]\nname = "a"\nhalf_round_trip_us = 1\nmegabytes_per_s = 1\n',
+            "the same name",
         ),
     ],
 )
