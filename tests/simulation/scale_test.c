@@ -303,7 +303,7 @@ TEST(scale_run__many_to_one)
     struct scale_result result;
 
     assert_true(scale_run(&options, &result));
-    assert_true(result.bytes * 8 > 0.45 * 10 * (double)result.time_ns);
+    assert_true(8.0 * (double)result.bytes > 0.45 * 10 * (double)result.time_ns);
     assert_true(result.dropped <= result.again);
     assert_in_range(result.buffer_most, 1, options.network.buffer_bytes);
 }
