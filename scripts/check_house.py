@@ -81,7 +81,8 @@ def check_built(root: Path) -> Iterator[str]:
         build = folder / "meson.build"
         name = path.relative_to(folder).as_posix().removesuffix("_test.c")
         text = build.read_text(encoding="utf-8") if build.is_file() else ""
-        named = re.search(rf"'({re.escape(name)}|{Path(name).name})(_test|_test\.c)?'", text)
+        own = rf"'({re.escape(name)}|{Path(name).name})(_test|_test\.c)?'"
+        named = re.search(own, text) is not None
         for prefix in re.findall(r"'(\w+_)' \+ name", text):
             named = named or (name.startswith(prefix) and name.removeprefix(prefix) in listed)
         if not named:
