@@ -3,12 +3,12 @@
  * beowired - the broker: gives processes without any privilege sockets for Ethernet frames of their
  * own endpoint, and of nothing else.
  *
- *      beowired [FILE]         the policy (policy.h); /etc/beowire/broker.toml
+ *      beowired [FILE]         the policy (policy.h); by default /etc/beowire/broker.toml
  *
- * It listens where systemd has it listen (LISTEN_FDS, sd_listen_fds(3)), or at GRANT_SOCKET, and
- * serves each connection in a process of its own (serve.h). It keeps nothing: what is granted does
- * not need it any more, and another one can go on in its place. So one that systemd starts ends
- * after a minute without work.
+ * It listens on the socket that systemd passes (LISTEN_FDS, sd_listen_fds(3)), or else at
+ * GRANT_SOCKET, and serves each connection in a process of its own (serve.h). It keeps no state:
+ * granted sockets work without it, and another broker can replace it at any time. So a broker that
+ * systemd has started ends after a minute without requests.
  *
  * It needs CAP_NET_ADMIN (interfaces, programs on them) and CAP_BPF, and where users may not make
  * user namespaces also CAP_SYS_ADMIN. It reads nothing from the network.
@@ -44,10 +44,10 @@ enum { FAILED_STATUS = 1, USAGE_STATUS = 2 };
 #define IDLE_MS 60000
 #define QUESTION_S 1
 
-/** So many processes are served at the same time. */
+/** Processes that are served at the same time, at most. */
 #define SERVERS_MAX 64
 
-/** Mode of the socket: who may have something is the policy's to say. */
+/** Mode of the socket: everybody may connect, and the policy says who gets frames. */
 #define SOCKET_MODE 0666
 #define DIRECTORY_MODE 0755
 
@@ -81,7 +81,7 @@ static int listen_here(void)
 
 /* ---- the control group ---------------------------------------------------------------------- */
 
-/** Where control groups (version 2) are. @return NULL: nowhere. */
+/** The directory of control groups (version 2). @return NULL: there is none. */
 static const char *groups_directory(void)
 {
     static const char *const places[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -95,8 +95,8 @@ static const char *groups_directory(void)
     return NULL;
 }
 
-/** Opens our control group below this directory, or, if that has all processes of the host, one for
- *  us. @return a descriptor or a negative errno. */
+/** Opens our control group below this directory. If it is the root group, to which all processes of
+ *  the host belong, opens a new one instead. @return a descriptor or a negative errno. */
 static int open_group(const char *directory)
 {
     char line[PATH_MAX];
@@ -134,7 +134,7 @@ static int open_group(const char *directory)
     return status != 0 ? status : group;
 }
 
-/** Has the kernel refuse options of the sockets that we shall grant (fence.h).
+/** Has the kernel refuse some options on the sockets that we shall grant (fence.h).
  *  @return 0 or a negative errno. */
 static int close_options(void)
 {
@@ -161,7 +161,7 @@ static void serve_in_child(int listening, int connection, const struct policy *p
     serve(connection, policy);
 }
 
-/** Serves until there is nothing to do, if that may be. @return false: nobody can be served. */
+/** Serves; if `may_end`, until there is nothing to do. @return false: the socket is unusable. */
 static bool serve_all(int listening, const struct policy *policy, bool may_end)
 {
     struct pollfd wait = {.fd = listening, .events = POLLIN};
@@ -180,7 +180,7 @@ static bool serve_all(int listening, const struct policy *policy, bool may_end)
             return false;
         }
         if (connection < 0) {
-            continue; /* it has gone, or something is short for the moment */
+            continue; /* the client has gone, or memory or descriptors are short for now */
         }
         pid_t server = fork();
         if (server == 0) {

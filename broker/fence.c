@@ -35,11 +35,11 @@
 #define IF_GREATER(REGISTER, OTHER, GO)                                                            \
     INSTRUCTION(BPF_JMP | BPF_JGT | BPF_X, REGISTER, OTHER, GO, 0)
 
-/** Jumps to where the frame is passed on or dropped: finish() writes how far. */
+/** Targets of jumps: pass the frame, or drop it. finish() replaces them by distances. */
 #define TO_PASS INT16_MAX
 #define TO_DROP (INT16_MAX - 1)
 
-/** `code` ends with four instructions: two that pass, and two that drop. */
+/** Replaces TO_PASS and TO_DROP. `code` ends with two instructions that pass, and two that drop. */
 static void finish(struct bpf_insn *code, unsigned count)
 {
     for (unsigned at = 0; at < count; at++) {
@@ -68,7 +68,7 @@ static int load(struct bpf_insn *code, unsigned count, enum bpf_prog_type type,
 /** The first bytes of the addresses of all endpoints of a card. */
 static uint32_t address_start(const uint8_t card[ETH_ALEN])
 {
-    /* "Locally administered", of one host, six bits of the manufacturer, and what it numbers. */
+    /* Locally administered and unicast; six bits of the manufacturer; the number of the card. */
     const uint8_t start[sizeof(uint32_t)] = {(uint8_t)(((card[0] ^ card[1] ^ card[2]) & 0xFC) | 2),
                                              card[3], card[4], card[5]};
     uint32_t as_loaded;
@@ -99,15 +99,15 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         MOVE(MARK, NUMBER),
         RIGHT(MARK, 16),
         IF(MARK, FENCE_MARK, 6),
-        /* Not of a grant. */
+        /* The socket was not granted by a broker. */
         MOVE(PART, FRAME),
         ADD(PART, header),
         IF_GREATER(PART, END, TO_PASS),
         LOAD(BPF_W, PART, FRAME, ETH_ALEN),
         IF(PART, start, TO_DROP),
         IF_NOT(PART, start, TO_PASS),
-        /* Of a grant. Only what the kernel has copied is looked at, up to END: what lies in memory
-         * of the process (PACKET_TX_RING) could be altered afterwards. */
+        /* It was. Checks only what the kernel has copied, up to END: the process could still alter
+         * what is in its own memory (PACKET_TX_RING). */
         LOAD(BPF_W, PART, CONTEXT, offsetof(struct __sk_buff, gso_size)),
         IF_NOT(PART, 0, TO_DROP),
         MOVE(PART, FRAME),
@@ -115,7 +115,7 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         IF_GREATER(PART, END, TO_DROP),
         LOAD(BPF_B, PART, FRAME, 0),
         AND(PART, 1),
-        IF_NOT(PART, 0, TO_DROP), /* a group's address */
+        IF_NOT(PART, 0, TO_DROP), /* multicast or broadcast */
         LOAD(BPF_H, PART, FRAME, PACKET_TYPE_AT),
         IF_NOT(PART, htons(ethertype), TO_DROP),
         LOAD(BPF_W, PART, FRAME, ETH_ALEN),
@@ -124,7 +124,7 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         LOAD(BPF_H, PART, FRAME, ETH_ALEN + sizeof start),
         IN_ORDER(BPF_TO_BE, PART),
         IF_DIFFERENT(PART, NUMBER, TO_DROP),
-        /* DATA does not say who sends it: its receiver goes by key and source address. */
+        /* DATA does not name its sender: receivers know it by key and source address. */
         LOAD(BPF_B, PART, FRAME, header + (int)offsetof(struct frame_header, type)),
         IF(PART, FRAME_DATA, TO_PASS),
         LOAD(BPF_H, PART, FRAME, source),
@@ -159,7 +159,7 @@ int fence_close_options(int group)
     if (program < 0) {
         return program;
     }
-    /* Replaces that of a broker before. */
+    /* Replaces the program of an earlier broker. */
     union bpf_attr attach = {.target_fd = (uint32_t)group,
                              .attach_bpf_fd = (uint32_t)program,
                              .attach_type = BPF_CGROUP_SETSOCKOPT,

@@ -4,21 +4,20 @@
  *
  *      mpirun ... beowire-frames ./program
  *
- * Raw frames need CAP_NET_RAW. Were it given to the user's program (setcap cap_net_raw+ep), each
- * build would lose it, NFS and nosuid would ignore it, and the dynamic linker would ignore
- * LD_LIBRARY_PATH (AT_SECURE). So this file has it, once on each host, on a local disk; whoever may
- * run it (its group) hands it on to any program, as an *ambient* capability, which does none of
- * that: capabilities(7).
+ * Raw frames need CAP_NET_RAW. If the user's program had it (setcap cap_net_raw+ep), each build
+ * would lose it, NFS and nosuid would ignore it, and the dynamic linker would ignore
+ * LD_LIBRARY_PATH (AT_SECURE). So this file has it, once on each host, on a local disk, and members
+ * of its group may run it. It passes CAP_NET_RAW to any program as an *ambient* capability, which
+ * has none of these drawbacks: capabilities(7).
  *
- *   1. The dynamic linker has taken LD_LIBRARY_PATH, TMPDIR and others out of our environment, for
- *      our own sake. The program is to have them, as it would have without us: the kernel's copy is
- *      in /proc/self/environ.
- *   2. CAP_NET_RAW is made inheritable and ambient; all else that the file may have been given is
- *      let go of.
- *   3. The program takes our place.
+ *   1. Because this file has a capability, the dynamic linker has taken LD_LIBRARY_PATH, TMPDIR and
+ *      others out of our environment. The program gets them back, from the kernel's copy in
+ *      /proc/self/environ.
+ *   2. CAP_NET_RAW is made inheritable and ambient. No other capability of the file is passed on.
+ *   3. execve() replaces us by the program.
  *
- * A host where this file has lost its capability, or where a container does not let files have
- * any, is no reason to end a job: one line says so, and the program runs, over UDP.
+ * If this file has lost its capability, or a container does not let files have any, the job goes
+ * on: one line says so, and the program runs, over UDP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,12 +36,12 @@
 
 enum { USAGE_STATUS = 2, NOT_RUN_STATUS = 126, NOT_FOUND_STATUS = 127 };
 
-/** The kernel takes no longer environment. */
+/** The kernel accepts no environment that is longer than this. */
 #define ENVIRONMENT_BYTES_MAX (8u << 20)
 
 #define NET_RAW_BIT (UINT32_C(1) << CAP_NET_RAW)
 
-/** All of a file whose length nobody knows, with a 0 after it. @return NULL: it cannot be read. */
+/** Reads a whole file of unknown length, and adds a 0. @return NULL: it cannot be read. */
 static char *read_all(int file, size_t *bytes)
 {
     char *data = malloc(ENVIRONMENT_BYTES_MAX);
@@ -61,7 +60,7 @@ static char *read_all(int file, size_t *bytes)
     return data;
 }
 
-/** Texts one after the other, each with its 0, as a list that ends with NULL. */
+/** A list, with NULL at its end, of strings that are one after the other in memory. */
 static char **as_list(char *data, size_t bytes)
 {
     size_t count = 0;
@@ -80,13 +79,13 @@ static char **as_list(char *data, size_t bytes)
     return list;
 }
 
-/** The environment that we were started with; NULL: what we have is all that there is. It stays
- *  until the program takes our place. */
+/** The environment with which we were started. It is never freed. @return NULL: it cannot be read,
+ *  so we have only what the dynamic linker has left. */
 static char **original_environment(void)
 {
     size_t bytes = 0;
 
-    /* A process with a file's capabilities owns nothing below /proc/self, unless it says so. */
+    /* A process with capabilities of its file does not own /proc/self, unless it is dumpable. */
     (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     int file = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
     if (file < 0) {
@@ -97,7 +96,7 @@ static char **original_environment(void)
     return data != NULL ? as_list(data, bytes) : NULL;
 }
 
-/** Has CAP_NET_RAW outlive execve(), as the only one that does beyond what the user has anyway.
+/** Has CAP_NET_RAW outlive execve(), and no other capability that the user does not have anyway.
  *  @return false: this process does not have it. */
 static bool hand_on(void)
 {
@@ -112,7 +111,7 @@ static bool hand_on(void)
            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_RAW, 0, 0) == 0;
 }
 
-/** Of all processes of a job on this host, the first one speaks. */
+/** Is this the first process of the job on this host? Only that one prints messages. */
 static bool is_first_of_host(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
@@ -140,7 +139,7 @@ static void say_without(void)
         host);
 }
 
-/** The dynamic linker has taken variables from what we have, and what they were cannot be read. */
+/** The dynamic linker has removed variables from our environment, which cannot be restored. */
 static void say_without_variables(void)
 {
     (void)fputs("beowire-frames: /proc/self/environ cannot be read, so LD_LIBRARY_PATH, LD_PRELOAD "

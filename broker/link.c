@@ -15,10 +15,10 @@
 
 #define MESSAGE_BYTES 512
 
-/** Of all filters that may be there, ours has this name: others have small ones. */
+/** The handle of our filter. Other filters of the card usually have small ones. */
 #define FILTER_HANDLE 0xBE03
 
-/** What is asked of the kernel, as it grows. */
+/** A request to the kernel, to which attributes are added. */
 struct message {
     union {
         struct nlmsghdr head;
@@ -56,7 +56,7 @@ static void add_text(struct message *message, unsigned type, const char *text)
     (void)add(message, type, text, strlen(text) + 1);
 }
 
-/** What was added since belongs to this attribute. */
+/** Ends an attribute that contains all those added after it. */
 static void enclose(struct message *message, struct rtattr *attribute)
 {
     attribute->rta_len =
@@ -74,13 +74,13 @@ static struct message begin(unsigned type, unsigned flags, const void *body, siz
     return message;
 }
 
-/** Asks, and waits for the answer. */
+/** Sends a request, and waits for the answer. */
 static int ask(int kernel, const struct message *message)
 {
     struct {
         struct nlmsghdr head;
         struct nlmsgerr body;
-        uint8_t rest[2 * MESSAGE_BYTES]; /* the question, and words of the kernel */
+        uint8_t rest[2 * MESSAGE_BYTES]; /* the request, and a text of the kernel */
     } answer;
 
     if (send(kernel, message->bytes, message->head.nlmsg_len, 0) < 0) {
@@ -132,7 +132,7 @@ int link_up(int kernel, int interface, const uint8_t address[ETH_ALEN])
     return ask(kernel, &message);
 }
 
-/** The place for programs on a card's way out; there may be one already. */
+/** Makes the clsact qdisc of a card, for programs on its egress, unless it is there. */
 static int make_place(int kernel, int interface)
 {
     const struct tcmsg body = {.tcm_family = AF_UNSPEC,

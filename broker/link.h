@@ -19,10 +19,10 @@ int link_open(void);
  *  macvlans of the interface are out of its reach (private mode), and it gets no broadcasts. */
 int link_make(int kernel, int interface, const char *name, pid_t in);
 
-/** Gives an interface its address, and has it up. @return -EADDRINUSE: another macvlan has it. */
+/** Sets an interface's address, and brings it up. @return -EADDRINUSE: another macvlan has it. */
 int link_up(int kernel, int interface, const uint8_t address[ETH_ALEN]);
 
-/** Has all that leaves by the interface pass a program, before other such programs. */
+/** Attaches a program to the egress of an interface, before other such programs. */
 int link_filter_egress(int kernel, int interface, int program);
 
 #endif /* BEOWIRE_BROKER_LINK_H */

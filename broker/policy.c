@@ -17,7 +17,7 @@
 /** A line that is read from left to right. */
 struct reader {
     const char *at;
-    const char *wrong; /* NULL: nothing is */
+    const char *wrong; /* what is wrong; NULL: nothing */
 };
 
 static void skip(struct reader *reader)
@@ -222,7 +222,7 @@ bool policy_has_interface(const struct policy *policy, const char *interface)
 
 uint16_t policy_number(const struct policy *policy, uid_t user, uint32_t which)
 {
-    /* splitmix64 (Steele, Lea, Flood 2014), of what no two users have in common. */
+    /* splitmix64 (Steele, Lea, Flood 2014) of a number that no other user has. */
     uint64_t x = (uint64_t)user << 32 | which % policy->endpoints_per_user;
 
     x += UINT64_C(0x9E3779B97F4A7C15);

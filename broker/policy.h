@@ -2,9 +2,9 @@
 /*
  * policy.h - who may have frames: /etc/beowire/broker.toml.
  *
- * Of TOML it has what four keys need, and refuses the rest: comments; `key = value`, each in one
- * line; whole numbers, decimal or 0x hexadecimal; strings in double quotes without backslashes; and
- * lists of those.
+ * The file may use that part of TOML which its four keys need, and no other: comments;
+ * `key = value`, each in one line; whole numbers, decimal or 0x hexadecimal; strings in double
+ * quotes without backslashes; and lists of strings.
  *
  *      groups = ["mpi"]              # whose members may have frames; without it, nobody may
  *      interfaces = ["eth0"]         # of these network cards; without it, of all
@@ -37,16 +37,16 @@ struct policy {
 /** Reads the file. @return false: it cannot be read, or is wrong: `why` has one line. */
 bool policy_read(struct policy *policy, const char *path, char why[POLICY_WHY_BYTES]);
 
-/** May who has connected this socket have frames? The kernel says who that was when it connected.
- *  @param user gets the user */
+/** May the user who has connected this socket have frames? (The user and groups at that time, from
+ *  the kernel.) @param user gets the user */
 bool policy_admits(const struct policy *policy, int connection, uid_t *user);
 
-/** May frames of this interface be had? */
+/** Does the policy grant frames of this interface? */
 bool policy_has_interface(const struct policy *policy, const char *interface);
 
-/** The endpoint numbers of a user are `endpoints_per_user` that follow from the user's number. So
- *  no user has more on an interface, since no number is twice on one, and the broker need not
- *  remember who has how many. @param which from 0 on */
+/** The endpoint numbers of a user: `endpoints_per_user` that follow from the user's number. A
+ * number can be in use once on an interface, so no user has more endpoints there, and the broker
+ * need not count them. @param which from 0 on */
 uint16_t policy_number(const struct policy *policy, uid_t user, uint32_t which);
 
 #endif /* BEOWIRE_BROKER_POLICY_H */

@@ -22,8 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/** As the lane has it (packet_socket_tune()), which a process in the grant's namespace is not
- *  allowed. */
+/** What packet_socket_tune() sets, which a process in the grant's namespace may not. */
 #define SEND_BUFFER_BYTES (8 << 20)
 
 static int refuse(struct grant_answer *answer, int status, const char *format, ...)
@@ -40,7 +39,7 @@ static int refuse(struct grant_answer *answer, int status, const char *format, .
     return status;
 }
 
-/** Something that should work does not: the host's owner is told, too. */
+/** Refuses because of an error of the host, and tells its owner on standard error. */
 static int fail(struct grant_answer *answer, int status, const char *what, const char *interface)
 {
     (void)fprintf(stderr, "beowired: %s: %s: %s\n", interface, what, strerror(-status));
@@ -49,8 +48,8 @@ static int fail(struct grant_answer *answer, int status, const char *what, const
 
 /* ---- is it allowed? ------------------------------------------------------------------------- */
 
-/** Is the process at the other end in our network namespace? A connection is in that of who has
- *  connected it. Elsewhere names of interfaces mean other interfaces. */
+/** Is the process at the other end in our network namespace? A connection is in the namespace of
+ * the process that made it. In another one, names of interfaces mean other interfaces. */
 static bool is_of_this_network(int connection)
 {
     struct stat theirs;
@@ -66,7 +65,7 @@ static bool is_of_this_network(int connection)
     return same;
 }
 
-/** Would a macvlan of this be one of what it is a macvlan of? Then its frames pass it by. */
+/** Is this a macvlan? A macvlan of it would belong to its card, and frames would bypass it. */
 static bool is_macvlan(int control, const char *interface)
 {
     struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
@@ -126,7 +125,7 @@ static int check(int connection, const struct policy *policy, struct grant_quest
 
 /* ---- in the grant's network namespace -------------------------------------------------------- */
 
-/** Finds a number that is not in use: the address that belongs to it is nobody's. */
+/** Finds a number that is not in use: no interface has the address that follows from it. */
 static int find_number(const struct policy *policy, uid_t user, const uint8_t card[ETH_ALEN],
                        int interface, uint16_t *number)
 {
@@ -166,13 +165,13 @@ static int make_socket(int socket, const struct policy *policy, uint32_t frame_b
     if (status == 0 && !packet_socket_tune(socket)) {
         status = -ENOSYS;
     }
-    if (status == 0) { /* what comes after this is refused (fence.h) */
+    if (status == 0) { /* from now on, options are refused (fence.h) */
         status = socket_set(socket, SOL_SOCKET, SO_MARK, (int)fence_mark(answer->number));
     }
     return status != 0 ? status : packet_socket_bind(socket, interface, policy->ethertype);
 }
 
-/** Has nothing there speak but what is granted. What would, in spite of this, has no mark. */
+/** Keeps the kernel from sending IPv6 frames there. Without a mark they are dropped (fence.h). */
 static void keep_still(void)
 {
     int file = open("/proc/sys/net/ipv6/conf/default/disable_ipv6", O_WRONLY | O_CLOEXEC);
@@ -190,7 +189,7 @@ static void make_grant(int server, const struct policy *policy, uid_t user,
     struct socket_interface interface = {0};
     char word = 0;
 
-    /* In a user namespace of its own no privilege of the host's is needed for all that follows. */
+    /* In a user namespace of its own, all that follows needs no privilege on the host. */
     if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 && unshare(CLONE_NEWNET) != 0) {
         answer->status = -errno;
         (void)grant_send(server, answer, -1);
@@ -229,7 +228,7 @@ static int put_up_fence(int kernel, const struct policy *policy,
     return status;
 }
 
-/** Talks with the child, once its namespace is there. @param granted gets the socket */
+/** Makes the grant together with the child. @param granted gets the socket */
 static int complete(int kernel, int child, pid_t pid, const struct socket_interface *card,
                     struct grant_answer *answer, int *granted, const char *name)
 {

@@ -25,8 +25,8 @@ static int set_up(struct receive_ring *ring, const char *interface, size_t max_f
 {
     const int version = TPACKET_V2;
     const int on = 1;
-    /* Before the frame the kernel writes its own header, an address, and what aligns the network
-     * layer: 64 bytes are more than it takes for that. */
+    /* Before the frame the kernel writes its own header, an address, and padding that aligns the
+     * network header: less than 64 bytes. */
     const size_t before = sizeof(struct tpacket2_hdr) + sizeof(struct sockaddr_ll) + 64;
     const size_t unit = TPACKET_ALIGNMENT;
     const size_t slot_bytes = (before + max_frame_bytes + unit - 1) / unit * unit;

@@ -3,8 +3,8 @@
  * receive_ring.h - every frame that arrives at an interface, whole, with its time of arrival.
  *
  * An AF_PACKET socket with a TPACKET_V2 ring (packet(7), Documentation/networking/packet_mmap.rst):
- * the kernel writes frames into slots that it shares with us, so a burst is held in memory of known
- * size, which a socket's receive buffer would not do for a user without privilege.
+ * the kernel writes frames into slots that it shares with us. So the memory for a burst is as large
+ * as we choose; without privilege, the receive buffer of a plain socket would be too small.
  *
  *      kernel: fills a slot, then sets TP_STATUS_USER        (release)
  *      we:     see TP_STATUS_USER (acquire), read the frame, set TP_STATUS_KERNEL (release)

@@ -110,8 +110,8 @@ static int open_output(const char *interface)
     if (output < 0 || bind(output, (const struct sockaddr *)&address, sizeof address) != 0) {
         fail(interface, errno);
     }
-    /* The buffer of a port is the shaper's to limit, not this socket's; without privilege the
-     * kernel grants less, about 280 KB in frames of 1500 bytes. */
+    /* The shaper is to limit what a port buffers, not this socket. Without privilege the kernel
+     * grants less, about 280 KB in frames of 1500 bytes. */
     if (setsockopt(output, SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer) != 0) {
         (void)setsockopt(output, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     }
@@ -157,7 +157,7 @@ static void take_arrivals(struct relay *relay, struct way *way)
          taken++) {
         const uint64_t age_ns =
             realtime_ns > frame.realtime_ns ? realtime_ns - frame.realtime_ns : 0;
-        /* A clock that was set makes a stamp worthless: then the frame has come just now. */
+        /* If the clock was set the stamp is wrong: then the frame counts as arrived now. */
         uint64_t due_ns = monotonic_ns - (age_ns < NS_PER_S ? age_ns : 0) + relay->delay_ns;
         if (due_ns < way->newest_due_ns) {
             due_ns = way->newest_due_ns;
@@ -203,8 +203,8 @@ static unsigned int send_batch(struct relay *relay, struct way *way)
         relay->counters->forwarded += taken;
         done += taken;
         if (done < count) {
-            /* It stopped at a frame that was not taken, and would take it if it were sent again:
-             * a frame that was to get lost must stay lost. */
+            /* sendmmsg() stopped at a frame that was not taken. It is not sent again: a frame that
+             * was to get lost must stay lost. */
             relay->counters->refused++;
             done++;
         }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** A node looks around at least this often, if it has something to do. */
+/** A node polls at least this often, if it has something to do. */
 #define STEP_NS 100u
 
 #define OPERATIONS 256

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * host.h - nodes: a core each, a lane of single Ethernet frames, and a processor, for which every
- * frame sent or received is work.
+ * host.h - nodes. Each has a core (core/core.h), a lane of single Ethernet frames, and a processor,
+ * which is busy for a while with each frame sent or received.
  */
 #ifndef BEOWIRE_SIMULATION_SCALE_HOST_H
 #define BEOWIRE_SIMULATION_SCALE_HOST_H
@@ -50,7 +50,7 @@ void host_deliver(struct host *host, struct network_frame *frame, uint64_t now_n
 /** The card of a node has room again. */
 void host_has_room(struct host *host, uint64_t now_ns);
 
-/** It is this node's turn. @return false: it is busy, and has been given another. */
+/** It is this node's turn. @return false: it is busy, and gets a later turn. */
 bool host_begin(struct host *host, uint64_t now_ns);
 
 /** Takes frames, and runs timers. */

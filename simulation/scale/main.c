@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads what is asked for, and prints what came of it, as one JSON object. */
+/* Reads the options, runs the simulation, and prints its result as one JSON object. */
 #include "scale.h"
 
 #include "sizes.h"
@@ -47,7 +47,7 @@ static uint64_t number_of(const struct number *option, const char *text)
 static const struct {
     const char *name;
     enum traffic_kind kind;
-    uint64_t bytes; /**< if nothing else is asked for */
+    uint64_t bytes; /**< without --bytes */
 } workloads[] = {
     {"incast", TRAFFIC_INCAST, 65536},
     {"all-to-all", TRAFFIC_ALL, 65536},
@@ -73,7 +73,7 @@ static void take_workload(struct traffic_options *traffic, const char *name)
     die("no such workload", name);
 }
 
-/** All options as they are given, before they are put where they belong. */
+/** All options as they are given, before they are copied to struct scale_options. */
 struct given {
     uint64_t seed, nodes, tcp, cold, limit_ns, rate, delay_ns, buffer, alpha, mtu, host_ns, receive,
         card, leaf, spines, spine_rate, messages, rounds, outstanding, load, bytes;

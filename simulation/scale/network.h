@@ -4,12 +4,12 @@
  *
  *      node -> [queue of its card] -> switch: port -> [its queue, in the shared buffer] -> node
  *
- * One switch joins all nodes; or each has `leaf_nodes` of them, and all are joined by `spines`
- * others, over which each pair of nodes has a way of its own (a hash of both, as ECMP). A link
- * sends one frame at a time, and takes exactly as long as its rate says. A switch stores a frame
- * whole, and drops it if its buffer is full, or if the queue of the port is longer than `alpha`
- * times what is free (dynamic threshold: Choudhury and Hahne, IEEE/ACM Transactions on Networking,
- * 1998), which is how commodity switches share their buffer.
+ * One switch joins all nodes. Or each leaf switch joins `leaf_nodes` of them, and `spines` others
+ * join the leaves: a hash of both nodes chooses the spine (as ECMP does). A link sends one frame at
+ * a time, and takes exactly as long as its rate says. A switch stores a frame whole, and drops it
+ * if its buffer is full, or if the queue of the port is longer than `alpha` times what is free
+ * (dynamic threshold: Choudhury and Hahne, IEEE/ACM Transactions on Networking, 1998), which is how
+ * commodity switches share their buffer.
  *
  * Bytes are those on the wire: with preamble, check sequence and gap.
  */
@@ -25,7 +25,7 @@
 #define NETWORK_OVERHEAD_BYTES 38u
 #define NETWORK_FRAME_BYTES_MIN 84u
 
-/** What a frame with so many bytes after Ethernet's header takes of a wire. */
+/** Bytes on the wire of a frame with so many bytes after Ethernet's header. */
 static inline uint32_t network_wire_bytes(uint32_t bytes)
 {
     return bytes + NETWORK_OVERHEAD_BYTES < NETWORK_FRAME_BYTES_MIN
@@ -38,7 +38,7 @@ struct network_frame {
     uint64_t at_ns; /**< when it arrives at the other end of a link */
     uint32_t from;
     uint32_t to;
-    uint32_t link;  /**< it is on, or was last */
+    uint32_t link;  /**< on which it is, or was last */
     uint32_t bytes; /**< of `data` */
     bool of_tcp;
     uint8_t data[];
@@ -58,7 +58,7 @@ struct network_link {
     uint64_t passed; /**< bytes sent */
     uint32_t of;     /**< the switch that sends; UINT32_MAX: a node */
     uint32_t to;     /**< the switch that receives; UINT32_MAX: a node */
-    uint64_t most;   /**< bytes that its queue had at most */
+    uint64_t most;   /**< bytes of its queue when that was longest */
 };
 
 struct network_switch {
@@ -89,12 +89,12 @@ struct network_counters {
 struct network {
     struct network_options options;
     struct schedule *schedule;
-    uint32_t source; /**< first of its numbers there: one a link, and one for what is between */
+    uint32_t source; /**< first of its numbers there: one a link, and one for `between` */
     struct network_link *links; /**< cards, ports to nodes, up, down */
     uint32_t link_count;
     struct network_switch *switches;
     uint32_t switch_count;
-    struct network_queue between; /**< on their way: all links are as long */
+    struct network_queue between; /**< on their way, in order: all links have the same delay */
     struct network_frame *free;
     uint64_t memory; /**< bytes of all frames */
     struct network_counters counters;

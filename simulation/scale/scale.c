@@ -13,20 +13,20 @@
 /** Receives that each node has posted. */
 #define RECEIVES 64u
 
-/** The tag of what only makes connections. */
+/** The tag of messages that only make connections. */
 #define WARM_TAG (UINT64_C(1) << 63)
 
 /** Connections are made one after the other, with pauses; then nothing happens for a while. */
 #define WARM_PAUSE_NS 3000u
 #define WARM_QUIET_NS UINT64_C(1000000)
 
-/** Who is to talk to whom first. */
+/** Two nodes that will talk, and exchange an empty message first. */
 struct pair {
     uint32_t from;
     uint32_t to;
 };
 
-/** What a node is to post, and could not yet: message numbers, linked by `queued`. */
+/** Messages that a node could not post yet: their numbers, linked by `queued`. */
 struct backlog {
     uint32_t first;
     uint32_t last;
@@ -73,7 +73,7 @@ static void note(struct scale *scale, uint64_t number)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/** A message waits for nothing any more. */
+/** A message waits for no other any more: its sender is to post it. */
 static void enqueue(struct scale *scale, uint32_t number, uint64_t now_ns)
 {
     struct traffic_message *message = &scale->traffic.messages[number];
@@ -149,7 +149,7 @@ static void received(struct scale *scale, struct host *host,
     if (scale->half_ns == 0 && scale->bytes_received * 2 >= scale->result->bytes) {
         scale->half_ns = host->clock_ns;
         for (uint32_t i = 0; i < scale->options->tcp; i++) {
-            /* Segments that came, for now: made a share at the end. */
+            /* Segments received, for now; at the end it becomes a share. */
             scale->result->tcp_share +=
                 (double)(scale->flows[i].to == 0) * (double)scale->flows[i].expected;
         }
@@ -312,7 +312,7 @@ static void live(struct scale *scale)
         happens(scale, source, now_ns);
         if (scale->began_ns == 0 && scale->warmed == scale->pair_count &&
             scale->next == scale->pair_count) {
-            scale->warmed = UINT32_MAX; /* once */
+            scale->warmed = UINT32_MAX; /* so this is done once */
             scale->result->set_up_ns = now_ns;
             schedule_set(&scale->schedule, scale->clock, now_ns + WARM_QUIET_NS);
         }
@@ -354,7 +354,7 @@ static uint32_t *find_pairs(struct scale *scale)
     return peers;
 }
 
-/** Memory of the process that is in use, in bytes. */
+/** Resident memory of the process, in bytes. */
 static uint64_t resident(void)
 {
     char line[128] = "";
@@ -366,7 +366,7 @@ static uint64_t resident(void)
     if (file != NULL) {
         (void)fclose(file);
     }
-    const char *pages = strchr(line, ' '); /* behind those that are not in use as well */
+    const char *pages = strchr(line, ' '); /* the second number: resident pages */
     return pages != NULL ? strtoull(pages, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
@@ -416,8 +416,8 @@ static int by_slowdown(const void *one, const void *other)
     return first->slowdown < second->slowdown ? -1 : first->slowdown > second->slowdown;
 }
 
-/** Of those messages that were posted neither first nor last, if they come at random: then the
- * network is not yet, or no longer, as busy as it should be. */
+/** If messages come at random, leaves out the first and the last tenth: during these the network is
+ * not yet, or no longer, as busy as it should be. */
 static void judge_slowdown(struct scale *scale)
 {
     const struct traffic *traffic = &scale->traffic;
@@ -494,7 +494,7 @@ static double fairness_of(const struct scale *scale)
     return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
-/** How long the busiest link of a node has to work for the messages at least. */
+/** The least time in which the busiest link of a node can carry its messages. */
 static uint64_t best_ns(const struct scale *scale)
 {
     const struct scale_options *options = scale->options;

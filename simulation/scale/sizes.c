@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cumulative distributions, in some 20 points each of the tables in
- * homatransport/sizeDistributions of github.com/PlatformLab/HomaSimulation (commit ab09ecbf): so
- * many that no share is off by more than 1 %, and the mean by 3 %. Between two points the logarithm
- * of the length is interpolated. W5 is counted in packets there, of 1,460 bytes here.
+ * Cumulative distributions: of each, some 20 points of its table in
+ * homatransport/sizeDistributions of github.com/PlatformLab/HomaSimulation (commit ab09ecbf). With
+ * these, no share is off by more than 1 %, and no mean by more than 3 %. Between two points the
+ * logarithm of the length is interpolated. W5 is counted in packets there, of 1,460 bytes here.
  */
 #include "sizes.h"
 
@@ -12,7 +12,7 @@
 
 struct point {
     uint32_t bytes;
-    uint32_t ppm; /**< of a million messages, so many are no longer */
+    uint32_t ppm; /**< messages of a million that are at most this long */
 };
 
 /** Memcached servers at Facebook (Atikoglu et al., SIGMETRICS 2012). */
@@ -70,7 +70,7 @@ static const struct {
     {w4, sizeof w4 / sizeof *w4}, {w5, sizeof w5 / sizeof *w5},
 };
 
-/** The length of which a share of `ppm` is no longer. */
+/** The length that `ppm` of a million messages do not exceed. */
 static uint64_t at(unsigned distribution, double ppm)
 {
     const struct point *points = distributions[distribution].points;

@@ -15,7 +15,7 @@
 /** A length of the distribution 0 .. SIZES_COUNT - 1. */
 uint64_t sizes_draw(unsigned distribution, struct random *random);
 
-/** Mean of what a message of each length amounts to: of its bytes, for one. */
+/** Mean over all messages of `amount` of their length, such as of their bytes on the wire. */
 double sizes_mean(unsigned distribution, double (*amount)(void *context, uint64_t bytes),
                   void *context);
 

@@ -126,8 +126,8 @@ static void received(struct tcp_flow *flow, uint64_t sequence)
     flow->window = flow->window < TCP_WINDOW ? flow->window : TCP_WINDOW;
 }
 
-/** What was sent before the latest segment that was received, and three others after it, is lost.
- */
+/** A segment is lost if it was sent before the latest one that was received, and if that received
+ * last is at least three segments after it. */
 static void notice_losses(struct tcp_flow *flow, uint64_t highest)
 {
     for (uint64_t sequence = flow->first; sequence + DUPLICATES <= highest; sequence++) {

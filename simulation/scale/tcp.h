@@ -2,9 +2,9 @@
 /*
  * tcp.h - a model of TCP that has always more to send, as traffic beside ours. It is simple: slow
  * start; then the window of CUBIC where that is friendly to Reno, as it is at the round trips of a
- * cluster (RFC 9438, section 4.3); each segment is acknowledged, and what was sent before it and is
- * not was lost (SACK and RACK, RFC 8985, on one path); a timeout of 200 ms or more. Hosts cost no
- * time.
+ * cluster (RFC 9438, section 4.3). Each segment is acknowledged. A segment that is not, although
+ * later ones are, counts as lost (SACK and RACK, RFC 8985, on one path). Timeouts are 200 ms or
+ * more. Hosts take no time.
  */
 #ifndef BEOWIRE_SIMULATION_SCALE_TCP_H
 #define BEOWIRE_SIMULATION_SCALE_TCP_H
@@ -30,7 +30,7 @@ struct tcp_flow {
     uint32_t to;
     uint32_t source; /**< of its timer, in the schedule */
     /* sender; segments are counted from 0 */
-    uint64_t first; /**< not received */
+    uint64_t first; /**< first one not known to be received */
     uint64_t next;
     uint64_t recover; /**< losses before this are of one congestion */
     double window;    /**< segments */

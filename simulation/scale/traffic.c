@@ -77,8 +77,7 @@ static void plan_all(struct traffic *traffic)
     }
 }
 
-/** When a message is received, another waits for one less. To be called for all messages in turn.
- */
+/** Has `other` wait until `message` is received. All calls for one message must be in a row. */
 static void follow(struct traffic *traffic, uint32_t message, uint32_t other)
 {
     if (traffic->messages[message].next_count++ == 0) {

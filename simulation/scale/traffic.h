@@ -13,17 +13,15 @@
 
 struct traffic_message {
     uint64_t bytes;
-    uint64_t
-        at_ns; /**< of the run: when it is posted, if it waits for no other; then: when it was */
+    uint64_t at_ns;   /**< of the run: when to post it, if it waits for none; then: when it was */
     uint64_t done_ns; /**< when its receive ended; 0: not yet */
     uint32_t from;
     uint32_t to;
     uint32_t waits;      /**< so many messages are to be received before it is posted */
-    uint32_t next;       /**< when it is received, messages wait for one less: in `follow`, from
-                              here on, ... */
-    uint32_t next_count; /**< ... so many */
-    uint32_t after;      /**< when its send ends, this one waits for one less; TRAFFIC_NONE: none */
-    uint32_t queued;     /**< the next that its sender is to post */
+    uint32_t next;       /**< messages that wait until it is received: in `follow`, from here on */
+    uint32_t next_count; /**< number of these */
+    uint32_t after;      /**< a message that waits until its send ends; TRAFFIC_NONE: none */
+    uint32_t queued;     /**< the next one in its sender's backlog (scale.c) */
 };
 
 enum traffic_kind {

@@ -17,9 +17,10 @@ static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
  *  third of its block, and the first block may have arrived meanwhile. */
 #define ASKS_AT_ONCE 4
 
-/** How well the lane carries bulk here. It says so itself, unless measurements have shown that on
- * this interface single frames are quicker than joined ones. Then frames rank as the best lane of
- * other rails, since all rails are used at once, and lanes that join frames rank last. */
+/** How well the lane carries bulk here: its own rank, unless measurements have shown that on this
+ * interface single frames are quicker than joined ones. Then lanes of single frames have the
+ * highest rank, as the best lanes of other rails, because only lanes of equal rank are used
+ * together. Lanes that join frames come after them. */
 static enum lane_bulk bulk_of(const struct core *core, const struct lane *lane)
 {
     if ((core->options.packet_bulk_rails & 1u << lane->rail) == 0) {
@@ -218,7 +219,7 @@ void core_bulk(struct core *core, uint64_t now_ns)
         control_send_pull(core, core->peers[ask.peer->index], &ask);
         moves = true;
     }
-    const struct message_peer *read = NULL; /* from its memory, and it gets no frame that asks */
+    const struct message_peer *read = NULL; /* its memory was read, so it is not asked by PULL */
     while ((read = message_take_pulled(&core->messages)) != NULL) {
         core_touch(core, core->peers[read->index]);
         core_note_deadline(core, now_ns);
@@ -240,7 +241,7 @@ int core_receive_bulk(struct core *core, struct core_peer *peer, const struct fr
     }
     enum pull_verdict verdict =
         pull_data(layer, &peer->message, frame, (uint8_t)lane_index, now_ns);
-    (void)message_take_pulled(layer); /* of this peer, which is touched */
+    (void)message_take_pulled(layer); /* it is this peer, touched anyway */
     switch (verdict) {
     case PULL_PLACED:
         break;

@@ -4,8 +4,8 @@
  * them (frame/checksum.h). A damaged frame is dropped, and retransmitted like a lost one. CONNECT
  * and ACCEPT have proofs instead, and sealed frames their seals.
  *
- * If frames must have a checksum, one without is damaged, too, because a single bit says whether it
- * has one.
+ * Where frames must have a checksum, a frame without one counts as damaged, because one wrong bit
+ * can make it look so.
  */
 #include "core/core_internal.h"
 

@@ -173,8 +173,8 @@ void control_send_response(struct core *core, struct core_peer *peer, unsigned l
     send_frame_by(core, peer, lane_index, &frame, FRAME_RESPONSE);
 }
 
-/** The flag of ACK and PROBE which says that everything received was answered in frames before the
- * next new one, and that no more will be received. */
+/** FRAME_LEAVING, for ACK and PROBE, if the application receives no more, and all answers to what
+ * it has received are in frames already sent. */
 static uint16_t leave_flag(const struct core *core, const struct core_peer *peer)
 {
     const struct flow *flow = &peer->message.flow;
@@ -258,7 +258,7 @@ void control_send_close(struct core *core, struct core_peer *peer, bool asks)
 }
 
 /** Where to send the answer to a frame. Lanes that cut carry no answers.
- *  @param key the frame's. @return by == PATH_NONE: no path. */
+ *  @param key of the frame. @return lane_index is PATH_NONE if there is no path. */
 static struct arrival way_back(const struct core *core, const struct arrival *from, uint32_t key)
 {
     if (!core->options.lanes.lanes[from->lane_index]->cuts) {

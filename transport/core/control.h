@@ -14,7 +14,7 @@
 void control_send_connect(struct core *core, struct core_peer *peer, unsigned lane_index,
                           uint32_t mtu);
 
-/** Answers the peer's CONNECT, also with the length of the longest frame of the connection.
+/** Answers the peer's CONNECT. ACCEPT, too, is as long as the longest frame of the connection.
  *  @param asked_bytes length of that CONNECT on the wire: ACCEPT is not longer, because CONNECT may
  * have a forged source. */
 void control_send_accept(struct core *core, struct core_peer *peer, unsigned lane_index,
@@ -36,8 +36,9 @@ void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_b
 void control_send_probe(struct core *core, struct core_peer *peer);
 /** The same over the lane `lane_index`. */
 void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned lane_index);
-/** PROBE with the number of the one before, over the lane `lane_index`: asks for no answer over
- *  that, nor says that another lane fails. But if the process has ended its kernel refuses it. */
+/** Repeats the last PROBE, with its number, over the lane `lane_index`. So the peer neither answers
+ *  on that lane nor concludes that another one fails. But if its process has ended, its kernel
+ *  refuses the frame. */
 void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned lane_index);
 /** CLOSE; `asks`: the peer is to answer with CLOSE. */
 void control_send_close(struct core *core, struct core_peer *peer, bool asks);

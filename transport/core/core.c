@@ -84,8 +84,8 @@ void core_reserve_credit(struct core *core, struct core_peer *peer)
     }
 }
 
-/** Sends PROBE or CONNECT over the other lanes than `lane_index` and the usual one, too: all, or
- * (`refused`) those whose kernel reports that a process has ended. */
+/** Sends PROBE or CONNECT also over lanes other than `lane_index` and the usual one: over all of
+ * them, or, if `refused`, over those whose kernel reports that a process has ended. */
 static void ask_elsewhere(struct core *core, struct core_peer *peer, unsigned lane_index,
                           enum frame_type type, bool refused)
 {
@@ -128,7 +128,7 @@ static void probe(struct core *core, struct core_peer *peer)
 }
 
 /** A request is also answered over the lanes on which it arrived, because its sender may not
- * receive what we send over another. @return those (bits) but the usual one. */
+ * receive what we send over another. @return these lanes (bits), without the usual one. */
 static unsigned take_asked_by(struct core_peer *peer)
 {
     unsigned lane_index = peer->asked_by & ~(1u << peer->route.paths.fast);

@@ -26,13 +26,13 @@ struct suspicion {
     uint64_t ask_at_ns;   /**< when to ask the peer next; kept when the peer is heard */
     uint32_t refused_sum; /**< checksum of what the first such report quoted */
     uint16_t refused_by;  /**< bits: lanes over which such reports came */
-    uint8_t questions;    /**< asked since then; 255: or more */
+    uint8_t questions;    /**< asked so often since then; at most 255 */
     bool repeated;        /**< another such report has come, of another frame or later */
 };
 
 /** A silent peer, and whether its host answers (peers/silence.c). */
 struct stillness {
-    uint64_t since_ns;   /**< since when the peer is silent while its host answers; 0: not so */
+    uint64_t since_ns;   /**< since when the peer is silent while its host answers; 0: it is not */
     uint64_t asked_ns;   /**< when the host was last asked; 0: not since the peer was heard */
     uint64_t lasted_ns;  /**< how long the peer was last stopped */
     bool silent;         /**< it has owed an answer for SUSPICION_NS */
@@ -61,7 +61,7 @@ struct core_peer {
     bool credit_reserved;
     bool
         begins_anew; /**< it asked over shared memory, which is no longer used: it will ask again */
-    bool followed : 1;           /**< its path is that of the peer's question, and not yet tried */
+    bool followed : 1;           /**< it uses the lane of the peer's PROBE, not yet tried */
     bool gone : 1;               /**< failed, and counted as such */
     uint8_t asked_elsewhere : 6; /**< PROBEs over another lane since the last frame over ours */
     uint64_t heard_ns;           /**< when its last frame of the open connection came */
@@ -75,12 +75,12 @@ struct core_peer {
         allowance_bytes;   /**< may be sent to unproven addresses: three times what was received */
     uint32_t first_credit; /**< reserved, and given to the peer in CONNECT or ACCEPT */
     uint32_t data_bytes;   /**< longest DATA of the connection, in both directions, ... */
-    uint32_t frame_bytes;  /**< ... and other frame to the peer; `message` has those in use */
+    uint32_t frame_bytes;  /**< ... and other frame to the peer; lengths in use are in `message` */
     uint16_t limit;        /**< the first credit that it has given us */
     uint16_t answered_by;  /**< bit i: ACCEPT has gone over lane i */
     uint16_t asked_by;     /**< bit i: a PROBE that came over lane i is to be answered */
     uint8_t challenges;    /**< how often unproven paths were tried */
-    uint8_t accepts_sent;  /**< ACCEPTs sent to it, or omitted; 255: or more */
+    uint8_t accepts_sent;  /**< ACCEPTs sent to it, or omitted; at most 255 */
     uint64_t incarnation;
     struct beowire_address address;
 };
@@ -90,8 +90,8 @@ static inline bool core_is_doubted(const struct core_peer *peer)
     return __builtin_expect(peer->doubt != NULL, 0) && peer->doubt->open;
 }
 
-/** Has the peer been silent for so long that, if it has ended, another process may have its port?
- *  Then messages wait, and it is asked without them, until it is heard. */
+/** Has the peer been silent for so long that it may have ended, and another process may have its
+ *  port? Then messages wait, and only frames without messages ask it, until it answers. */
 static inline bool core_is_silent(const struct core_peer *peer)
 {
     return core_is_doubted(peer) && peer->doubt->stillness.silent;
@@ -180,7 +180,7 @@ struct core_options {
 struct core {
     struct core_options options;
     struct message_layer messages;
-    struct routes routes;     /**< over `options.lanes`; its `refusing`: core_timers() asks them */
+    struct routes routes;     /**< over `options.lanes`; core_timers() checks its `refusing` */
     struct core_peer **peers; /**< all known peers, in any order */
     uint32_t peer_count;
     uint32_t announced_peers; /**< of them */
@@ -191,7 +191,7 @@ struct core {
     uint64_t forget_at_ns;   /**< when peers may be due to be freed */
     struct hold hold;        /**< decides whether posted messages may wait */
     uint64_t posted_look_ns; /**< when core_post() last polled the lanes */
-    uint64_t posted_bytes;   /**< posted since core_receive(), counting what may be sent at once */
+    uint64_t posted_bytes;   /**< posted since core_receive(), as far as it may be sent at once */
     uint32_t *touched;       /**< indices */
     uint32_t touched_count;
     uint32_t turn_frames; /**< frames that a flow sends before lanes are polled again */
@@ -211,8 +211,8 @@ struct core {
     uint64_t looked_ns;    /**< when quiet lanes were polled last, */
     uint32_t frames_since; /**< and the frames received since */
     uint32_t vain_ns;      /**< they are polled if no frame has come for so long: 4 us or more */
-    bool vain;             /**< they were, since the last frame */
-    uint64_t looked_for_lanes_ns; /**< when lanes that are down were last asked */
+    bool vain;             /**< they were polled for that reason since the last frame */
+    uint64_t looked_for_lanes_ns; /**< when lanes that are down were last checked */
     struct map by_key;            /**< our key of each connection */
     struct map by_peer_key; /**< the peer's key of each connection that has begun; not unique */
     struct map by_incarnation;
@@ -286,8 +286,8 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
 /** Services the peers whose frames have come, if core_receive() has postponed that. */
 void core_service_touched(struct core *core, uint64_t now_ns);
 
-/** The next core_receive() polls quiet lanes as well, if that is due by time. For callers that call
- * it rarely. */
+/** The next core_receive() polls quiet lanes as well, if enough time has passed. For callers that
+ * call it rarely. */
 static inline void core_look_in_time(struct core *core)
 {
     core->receives = 0;

@@ -29,7 +29,7 @@
 
 /* ---- core.h: functions of its structs -------------------------------------------------------- */
 
-/** May a connection begin by CONNECT with these features, as far as seals are concerned? */
+/** Do these features of a CONNECT allow a connection, as far as seals are concerned? */
 static inline bool core_may_seal(const struct core *core, uint32_t features)
 {
     return !core->options.authenticate || (features & FRAME_FEATURE_SEAL) != 0;
@@ -120,17 +120,17 @@ int core_begin_seals(struct core *core, struct core_peer *peer, const struct fra
 
 void core_end_seals(struct core_peer *peer);
 
-/** Is the seal right of a frame with one of our keys that has come over the lane? */
+/** Has the frame, which came over the lane with one of our keys, the seal that it needs there? */
 bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const struct lane *lane);
 
 /* ---- checking.c ------------------------------------------------------------------------------ */
 
-/** A connection has just begun by `frame` (CONNECT or ACCEPT), and it is known whether its frames
- *  are sealed: frames have checksums from now on if they need them. */
+/** The same for checksums, after core_begin_seals(): from now on frames without a seal have them,
+ * on lanes that need them, if both ends offer them. */
 void core_begin_checksums(const struct core *core, struct core_peer *peer,
                           const struct frame *frame);
 
-/** Should this frame without checksum have one, by the lane over which it came? */
+/** Has this frame no checksum, although frames on its lane must have one? */
 static inline bool core_lacks_checksum(const struct core_peer *peer, const struct frame *frame,
                                        const struct lane *lane)
 {

@@ -10,7 +10,7 @@ void hold_run_ended(struct hold *hold, bool held, uint64_t now_ns)
     }
     if (!hold_is_within(hold->posted_ns, now_ns, HOLD_LATE_NS)) {
         if (!held || run >= HOLD_RUN_MAX) {
-            return; /* it did no harm, or is not late for so long a run */
+            return; /* no message was late, or not by much for so long a run */
         }
         uint32_t longer = run > hold->run_min ? run : hold->run_min;
         hold->run_min = longer < HOLD_RUN_MAX / 2 ? 2 * longer : HOLD_RUN_MAX;

@@ -212,10 +212,10 @@ static bool awaits_rest(const struct core *core)
     return awaits && !core_has_bulk(core);
 }
 
-/** Takes what has come over a lane. Takes data by several calls if data leaves next: sending a run
- * may take as long as the run takes on the wire, and as much may arrive meanwhile. If less were
- * taken than is sent in a turn, the rest would accumulate until nothing is requested any more. Not
- * if frames come joined: then one call takes many, and sending is quick. */
+/** Takes what has come over a lane: by several calls if this is data, and data is to be sent next.
+ * Sending a run may take as long as the run takes on the wire, and as much may arrive meanwhile. If
+ * less were taken than is sent in a turn, the rest would accumulate until nothing is requested any
+ * more. If frames come joined, one call suffices: it takes many, and sending is quick. */
 static unsigned receive_in_turn(struct core *core, unsigned lane_index,
                                 uint64_t (*clock_ns)(void *), void *clock, uint64_t *now_ns)
 {
@@ -285,8 +285,8 @@ static struct taken take(struct core *core, uint64_t (*clock_ns)(void *), void *
     return taken;
 }
 
-/** Is the application first, whose answer can carry the acknowledgements, or the rest of a message,
- *  which has probably arrived? */
+/** May peers wait until the application has its message, because its answer can carry the
+ *  acknowledgements, or until the rest of a message is taken, which has probably arrived? */
 static bool may_wait(struct core *core, const struct taken *taken)
 {
     if (!core->patient) {

@@ -27,7 +27,7 @@ int map_open(struct map *map, uint32_t entries);
 
 void map_close(struct map *map);
 
-/** Adds an entry; with that value, the number must not be there yet. */
+/** Adds an entry. The map must not have this number with this value yet. */
 void map_add(struct map *map, uint64_t number, uint32_t value);
 
 /** Takes an entry out, if it is there (Knuth, The Art of Computer Programming, 6.4, algorithm R).
@@ -44,7 +44,7 @@ static inline uint32_t map_first(const struct map *map, uint64_t number)
 }
 
 /** The entries with this number, one after the other, in any order.
- *  @param at from map_first(), and for this alone
+ *  @param at from map_first() for this number; only map_next() changes it
  *  @return the value of one, or MAP_NONE: there are no more */
 static inline uint32_t map_next(const struct map *map, uint64_t number, uint32_t *at)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long messages that a lane reads from peers' memory (pull/one_sided.h): the lane, and the peers.
- * It is the first lane that can; endpoints have at most one, so both ends use the same.
+ * Long messages that a lane reads from peers' memory (pull/one_sided.h): which lane does it, and
+ * for which peers. Endpoints have at most one lane that can, so both ends use the same.
  */
 #include "core/core_internal.h"
 

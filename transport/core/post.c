@@ -16,7 +16,7 @@ static bool begin(struct core *core, uint64_t now_ns)
     bool held = core_has_held(core);
 
     if (!core->hold.over && !hold_follows(&core->hold, now_ns)) {
-        hold_run_ended(&core->hold, held, now_ns); /* and nobody has polled since */
+        hold_run_ended(&core->hold, held, now_ns); /* nobody has polled since */
     }
     core->messages.may_hold = hold_post(&core->hold, now_ns) && core->options.hold;
     return held;
@@ -132,7 +132,7 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
     if (status == 0) {
         trace_here(core->routes.trace, TRACE_MADE, post->bytes);
         if (post->bytes > message_limits_busy(&core->messages.limits)) {
-            core->messages.may_hold = false; /* it is long enough to leave alone */
+            core->messages.may_hold = false; /* it is long enough to be sent by itself */
         }
         left = posted(core, peer, held, now_ns);
         if (core_has_bulk(core)) {

@@ -171,14 +171,14 @@ static void receive_connect(struct core *core, const struct frame *frame,
         return;
     }
     if (is_begun(peer, frame, now_ns) && begin_peer(core, peer, frame, from, now_ns)) {
-        /* It was answered. */
+        /* It is answered below. */
     } else if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
         return;
     } else if (peer->connection.peer_key == from_le32(frame->connect->key)) {
         lengths_shorten(core, peer, frame);
     } else {
-        /* The peer has not sent this CONNECT, or not the one before. */
+        /* This CONNECT, or the one before, is not from the peer. */
         (void)core_ask_who_it_is(core, peer, now_ns);
         return;
     }
@@ -256,8 +256,8 @@ static void receive_sequenced(struct core *core, struct core_peer *peer, const s
     }
 }
 
-/** Answers a CLOSE that asks with one that does not. It carries our last acknowledgement, and its
- *  receiver need not repeat its own. */
+/** Answers a CLOSE that asks for an answer by one that does not. This carries our last
+ *  acknowledgement, and the peer need not repeat its own CLOSE. */
 static void answer_close(struct core *core, struct core_peer *peer, const struct frame *frame)
 {
     if (frame->type == FRAME_CLOSE && (frame->flags & FRAME_ACK_REQUEST) != 0) {
@@ -570,7 +570,7 @@ struct core_peer *core_receive_frame(struct core *core, unsigned lane_index,
         return NULL;
     }
     if (frame.tacit) {
-        frame.source = peer->message.destination; /* its key tells */
+        frame.source = peer->message.destination; /* known by the frame's key */
     }
     receive_from_peer(core, peer, &frame, &from, now_ns);
     return frame.type >= FRAME_SEQUENCED && peer->touched ? peer : NULL;

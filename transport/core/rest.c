@@ -8,7 +8,7 @@ static bool awaits_rest(const struct core_peer *peer)
     return message_awaits_rest(&peer->message) && !flow_has_gap(&peer->message.flow);
 }
 
-/** Is it a FRAGMENT of the peer without any information that does not follow from its place? */
+/** Is it a FRAGMENT of the peer that carries nothing but data: all else follows from its place? */
 static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsigned lane_index,
                      const struct lane_incoming *incoming, struct frame *frame)
 {

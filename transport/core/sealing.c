@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections in which each frame is sealed (route/seal.h), because one end requires it. Only
- * frames in shared memory are not, because others cannot write there.
+ * Connections in which each frame is sealed (route/seal.h), because one end requires it. Frames in
+ * shared memory need no seal, because others cannot write there.
  */
 #include "core/core_internal.h"
 #include "route/address.h"

@@ -8,16 +8,16 @@ message that is sent before its receiver asks for it takes
 
     O at its sender, N = T - 2 O in the network, O at its receiver,
 
-a longer one, N = T in the network, from when both ends are there. Longer is one that is longer on
-the wire than the shortest one takes: SimGrid would let such messages of one sender share the wire,
-where a network passes them on one after the other. A send that does not wait
-(MPI_Isend, MPI_Sendrecv) takes what X is longer than the rest: so what both directions cost one
-another, and the ends, is in it. SimGrid shares a link among the messages that are on it, each at
-most at the rate that N has at its size.
+a longer one, N = T in the network, from when both ends are there. A message is longer if its bytes
+alone take longer on the wire than the whole shortest message takes. SimGrid would let such messages
+of one sender share the wire, where a network passes them on one after the other. A send that does
+not wait (MPI_Isend, MPI_Sendrecv) takes X without the other parts, so it contains what both
+directions cost each other and the ends. SimGrid shares a link among the messages that are on it,
+each at most at the rate that N has at its size.
 
-Intervals: `low` has the lower end of the 95 % interval of each of these times, and the upper one
-of rates, `high` the others. So a time of a program between that of `low` and that of `high` is what
-the record supports, if all its cells err to the same side: it is a wide interval.
+Intervals: `low` has the lower ends of the 95 % intervals of these times, and the upper ends of
+those of rates; `high` has the opposite ends. So the interval between the times of a program with
+`low` and with `high` is wide: it holds even if all cells err to the same side.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ PATTERNS = ("pingpong", "pingping", "overlap", "stream")
 #: Sizes of each pattern: fewer say too little of what lies between them.
 FEWEST_SIZES = 6
 
-#: What a program's messages are at least as long as, and at most, about.
+#: A record needs sizes from at most the first to at least the second: most messages of programs.
 _SHORT_BYTES, _LONG_BYTES = 64, 1 << 20
 
 Version = Literal["low", "median", "high"]
@@ -201,7 +201,7 @@ def _parameters(patterns: Sequence[Curve], record: Record, version: Version) -> 
 
 
 def _link(stream: Curve, record: Record, version: str) -> float:
-    """What a link carries: as much as was seen, and as is known of it."""
+    """The rate of a link: the highest one measured, or the known one if that is higher."""
     fast = {"low": "high", "median": "median", "high": "low"}[version]
     seen = max(_value(cell.rate_bytes_per_s, cell, fast) for cell in stream.cells)
     wire = record.meta.wire
@@ -262,7 +262,7 @@ def _segments(times: Points, exchanges: Points, costs: Points, eager: int) -> li
     return found
 
 
-#: Of the time of a message that each of its ends may take for itself.
+#: The largest share of a message's time that may be the work of one end.
 _LARGEST_SHARE = 0.45
 
 #: A byte takes this at least: no network is without a limit.

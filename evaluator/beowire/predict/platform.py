@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from beowire.errors import BeowireError
 from beowire.predict.calibrate import Parameters, Segment
 
-#: Of a processor of the machine that simulates: what it does in a second is the unit.
+#: Speed of this machine's processor: 1 is what it computes in a nanosecond.
 SPEED = 1e9
 
 #: What SMPI adds to each message, in its model of the network.
@@ -25,7 +25,7 @@ _ENVELOPE_BYTES = 16
 #: A route's latency, which factors multiply.
 _LATENCY_S = 1e-6
 
-#: Of a switch more on the way, and its cable: about what commodity switches take to pass on.
+#: Latency of one more switch on the way, with its cable: about that of commodity switches.
 _HOP_S = 1e-6
 
 _MOST_NODES = 4096
@@ -129,7 +129,7 @@ def settings(parameters: Parameters, selector: str) -> dict[str, str]:
     """What SMPI is told, by name."""
 
     def table(value: Callable[[Segment], str], offset: int) -> str:
-        # "More than": the first size that a line is of is one more than it says.
+        # SMPI uses an entry for messages of more bytes than its first number, not as many.
         return ";".join(
             f"{max(0, one.first + offset - 1)}:{value(one)}" for one in parameters.segments
         )

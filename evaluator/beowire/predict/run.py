@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A whole prediction: a program on simulated clusters of each size, over each way of a record.
 
-What ranks compute is measured first, in a few runs, and the median of each piece of it is what all
-others have. So ways differ in their messages only, and the same pieces give the same figures.
+What ranks compute is measured first, in a few runs. All simulated runs then use the median of each
+piece. So ways differ in their messages only, and the same pieces give the same figures.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from beowire.predict.smpi import Cluster, Pieces, Program, Ran
 #: Runs in which pieces of work are measured.
 MEASURED_RUNS = 3
 
-#: A program of which more pieces differ from run to run does not do the same each time.
+#: If more pieces than this share differ between runs, a note says so.
 _OTHER_SHARE = 0.001
 
 #: How SMPI chooses the algorithms of collective operations, by the MPI.
@@ -50,7 +50,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Figure:
-    """A value, and between what the record leaves it."""
+    """A value, and the interval that the record leaves for it."""
 
     value: float
     low: float
@@ -66,7 +66,7 @@ class Predicted:
     seconds: Figure
     communication: Figure
     speedup: Figure | None
-    """Over TCP; None: it is TCP, or nothing is known of that."""
+    """Over TCP; None: this is TCP, or TCP was not measured."""
 
 
 @dataclass
@@ -202,7 +202,7 @@ def _describe(directory: Path, asked: Asked, nodes: int, parameters: Parameters)
 
 
 def _figure(versions: dict[Version, float]) -> Figure:
-    """The median's, and whatever the ends of all intervals together make of it."""
+    """The value with the median times, and the extremes of all three versions."""
     return Figure(versions["median"], min(versions.values()), max(versions.values()))
 
 

@@ -135,7 +135,7 @@ def run(
         *("-platform", str(directory / "platform.xml")),
         *("-wrapper", f"env LD_PRELOAD={program.library}"),
         *(f"--cfg={name}:{value}" for name, value in cluster.settings.items()),
-        # It says what it is told.
+        # Otherwise it prints its settings.
         *(f"--log={part}.thres:error" for part in ("xbt_cfg", "smpi_config", "smpi_coll")),
         str(program.binary.resolve()),
         *program.arguments,
@@ -169,7 +169,7 @@ def _pieces_library(scratch: Path) -> Path:
 
 
 def _said(file: Path) -> dict[str, Any]:
-    """What apps/pieces says; nothing if it came to say nothing."""
+    """What apps/pieces has written; empty if it has written nothing."""
     try:
         found = json.loads(file.read_text(encoding="ascii"))
     except (OSError, ValueError):
