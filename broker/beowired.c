@@ -209,8 +209,8 @@ int main(int argc, char **argv)
     int status = close_options();
     if (status != 0) {
         (void)fprintf(stderr,
-                      "beowired: users can have a card be promiscuous and kernel memory be "
-                      "reserved: no program on a control group (version 2): %s\n",
+                      "beowired: users can make a card promiscuous and have the kernel reserve "
+                      "memory: cannot attach a program to a control group (version 2): %s\n",
                       strerror(-status));
     }
     int listening = passed ? PASSED_DESCRIPTOR : listen_here();

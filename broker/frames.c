@@ -134,8 +134,8 @@ static void say_without(void)
     (void)fprintf(
         stderr,
         "beowire-frames: %s: this file gives no cap_net_raw here (copied, on NFS, mounted "
-        "nosuid, or in a container?), so the program sends no Ethernet frames: `getcap` shows "
-        "it, `beowire setup --group GROUP --apply` gives it again\n",
+        "nosuid, or in a container?), so the program sends no Ethernet frames: check with "
+        "`getcap`, restore it by `beowire setup --group GROUP --apply`\n",
         host);
 }
 

@@ -125,7 +125,7 @@ static bool names(struct reader *reader, const char *key)
     }
     reader->at += length;
     if (!take(reader, '=')) {
-        reader->wrong = "no = behind the key";
+        reader->wrong = "no = after the key";
     }
     return reader->wrong == NULL;
 }
@@ -168,7 +168,7 @@ bool policy_read(struct policy *policy, const char *path, char why[POLICY_WHY_BY
     }
     while (wrong == NULL && fgets(line, sizeof line, file) != NULL) {
         count++;
-        wrong = strlen(line) == sizeof line - 1 ? "too long a line" : read_line(policy, line);
+        wrong = strlen(line) == sizeof line - 1 ? "the line is too long" : read_line(policy, line);
     }
     if (wrong == NULL && ferror(file)) {
         wrong = "cannot be read to its end";

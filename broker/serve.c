@@ -42,7 +42,7 @@ static int refuse(struct grant_answer *answer, int status, const char *format, .
 /** Refuses because of an error of the host, and tells its owner on standard error. */
 static int fail(struct grant_answer *answer, int status, const char *what, const char *interface)
 {
-    (void)fprintf(stderr, "beowired: %s: %s: %s\n", interface, what, strerror(-status));
+    (void)fprintf(stderr, "beowired: %s: cannot %s: %s\n", interface, what, strerror(-status));
     return refuse(answer, status, "the broker cannot %s (%s)", what, strerror(-status));
 }
 
@@ -107,14 +107,14 @@ static int check(int connection, const struct policy *policy, struct grant_quest
         return refuse(answer, -EPROTO, "the broker is of another version of Beowire");
     }
     if (!policy_admits(policy, connection, user)) {
-        return refuse(answer, -EPERM, "user %u is in no group that the broker lets have frames",
+        return refuse(answer, -EPERM, "user %u is in no group to which the broker grants frames",
                       *user);
     }
     if (!is_of_this_network(connection)) {
         return refuse(answer, -EPERM, "the broker serves another network namespace");
     }
     if (!policy_has_interface(policy, question->interface)) {
-        return refuse(answer, -EPERM, "the broker serves other interfaces than %s",
+        return refuse(answer, -EPERM, "the broker does not serve the interface %s",
                       question->interface);
     }
     if (question->ethertype != policy->ethertype) {
@@ -245,7 +245,7 @@ static int complete(int kernel, int child, pid_t pid, const struct socket_interf
     }
     if (send(child, &word, sizeof word, MSG_NOSIGNAL) != sizeof word ||
         !grant_receive(child, answer, granted)) {
-        return fail(answer, -EIO, "hear of its child", name);
+        return fail(answer, -EIO, "receive the answer of its child", name);
     }
     if (answer->status == -EUSERS) {
         return refuse(answer, -EUSERS, "the user has the maximum number of endpoints of %s", name);
@@ -265,8 +265,7 @@ static int grant(int kernel, const struct policy *policy, uid_t user,
     int status = put_up_fence(kernel, policy, card);
 
     if (status != 0) {
-        return fail(answer, status, "put a program on the egress of the interface",
-                    question->interface);
+        return fail(answer, status, "attach a program to the egress", question->interface);
     }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         return fail(answer, -errno, "make a socket", question->interface);
@@ -301,7 +300,7 @@ void serve(int connection, const struct policy *policy)
         check_interface(&answer, question.interface, &card) == 0) {
         int kernel = link_open();
         if (kernel < 0) {
-            (void)fail(&answer, kernel, "speak with the kernel", question.interface);
+            (void)fail(&answer, kernel, "open a netlink socket", question.interface);
         } else {
             (void)grant(kernel, policy, user, &question, &card, &answer, &granted);
         }

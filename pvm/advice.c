@@ -90,7 +90,7 @@ static void say(const char *file)
         (void)fprintf(
             stderr,
             "libpvm: no daemon of PVM runs here for this user (there is no %s): start one "
-            "with `pvm`, or set PVM_TMP as it is set for yours\n",
+            "with `pvm`, or set PVM_TMP as your daemon has it\n",
             file);
     } else {
         (void)fprintf(stderr,

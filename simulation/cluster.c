@@ -329,7 +329,7 @@ struct core_peer *cluster_peer(struct cluster *cluster, uint32_t from, uint32_t 
 
     if (core_peer_add(&cluster->nodes[from].core, &cluster->nodes[to].core.options.address,
                       &peer) != 0) {
-        cluster_fail(cluster, "node %u cannot know node %u", from, to);
+        cluster_fail(cluster, "node %u cannot add node %u as a peer", from, to);
     }
     return peer;
 }

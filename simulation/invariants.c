@@ -115,7 +115,7 @@ static void check_flow(const struct cluster *cluster, const struct flow *flow)
         members(&flow->lost, flow->first, flow->highest) != flow->lost_frames ||
         all_members(&flow->delivered) != flow->delivered_frames ||
         members(&flow->delivered, flow->first, flow->highest) != flow->delivered_frames) {
-        cluster_fail(cluster, "flow: of %u to %u, %u are said to be lost and %u to have arrived",
+        cluster_fail(cluster, "flow: of %u to %u, %u are counted as lost and %u as arrived",
                      flow->first, flow->highest, flow->lost_frames, flow->delivered_frames);
     }
     for (unsigned i = 0; i < WINDOW_SET_WORDS; i++) {
@@ -144,7 +144,8 @@ static uint32_t check_reordered(const struct cluster *cluster, const struct mess
         count++;
     }
     if (all_members(&flow->kept) != count) {
-        cluster_fail(cluster, "%u frames are kept, %u said to be", count, all_members(&flow->kept));
+        cluster_fail(cluster, "%u frames are kept, but %u counted", count,
+                     all_members(&flow->kept));
     }
     return count;
 }
@@ -168,7 +169,7 @@ static void check_path(const struct cluster *cluster, const struct message_layer
     }
     if (peer->pull_paths[lane].blocks != blocks ||
         peer->pull_paths[lane].outstanding_bytes != bytes) {
-        cluster_fail(cluster, "peer %u, lane %u: %u blocks are outstanding, said to be %u",
+        cluster_fail(cluster, "peer %u, lane %u: %u blocks are outstanding, but %u counted",
                      peer->index, lane, blocks, peer->pull_paths[lane].blocks);
     }
 }
@@ -191,7 +192,7 @@ static void check_pulls(const struct cluster *cluster, const struct core *core)
         }
         if (layer->lanes[lane].blocks != blocks || layer->lanes[lane].outstanding_bytes != bytes) {
             cluster_fail(cluster,
-                         "lane %u: %u blocks, %llu bytes are outstanding, said to be %u, %llu",
+                         "lane %u: %u blocks, %llu bytes are outstanding, but %u, %llu counted",
                          lane, blocks, (unsigned long long)bytes, layer->lanes[lane].blocks,
                          (unsigned long long)layer->lanes[lane].outstanding_bytes);
         }
@@ -201,7 +202,7 @@ static void check_pulls(const struct cluster *cluster, const struct core *core)
         requests += core->peers[i]->message.requests;
     }
     if (pulls != list_length(&layer->pulls) || requests != list_length(&layer->requests)) {
-        cluster_fail(cluster, "%u pulls and %u requests, said to be %u and %u",
+        cluster_fail(cluster, "%u pulls and %u requests, but %u and %u counted",
                      list_length(&layer->pulls), list_length(&layer->requests), pulls, requests);
     }
 }
@@ -292,7 +293,7 @@ void cluster_check_held(struct cluster *cluster, uint32_t node)
     } else if (at->held_since_ns == 0) {
         at->held_since_ns = cluster_now(cluster);
     } else if (cluster_now(cluster) > at->held_since_ns + HELD_MOST_NS) {
-        cluster_fail(cluster, "node %u: what is held back has not left", node);
+        cluster_fail(cluster, "node %u: held messages were not sent in time", node);
     }
 }
 
@@ -327,24 +328,24 @@ void cluster_check_node_empty(struct cluster *cluster, uint32_t node)
     if (list_length(&layer->free_sends) != layer->sends_used ||
         list_length(&layer->free_receives) != layer->receives_used ||
         !list_is_empty(&layer->posted) || !list_is_empty(&layer->completed)) {
-        cluster_fail(cluster, "node %u: operations are left", node);
+        cluster_fail(cluster, "node %u: operations are left over", node);
     }
     if (!list_is_empty(&layer->unexpected) ||
         list_length(&layer->free_inbounds) != layer->inbounds_used) {
-        cluster_fail(cluster, "node %u: messages are left", node);
+        cluster_fail(cluster, "node %u: messages are left over", node);
     }
     if (!list_is_empty(&layer->pulls) || !list_is_empty(&layer->waiting_pulls) ||
         list_length(&layer->free_pulls) != PULLS_MAX ||
         list_length(&layer->free_requests) != PULL_REQUESTS) {
-        cluster_fail(cluster, "node %u: pulls or requests are left", node);
+        cluster_fail(cluster, "node %u: pulls or requests are left over", node);
     }
     if (!list_is_empty(&layer->served) || !list_is_empty(&layer->notices) ||
         list_length(&layer->free_served) != layer->served_used) {
-        cluster_fail(cluster, "node %u: requests for memory are left", node);
+        cluster_fail(cluster, "node %u: requests for memory are left over", node);
     }
     if (frames_in(layer->frames.slim) != frames_in(fresh.frames.slim) ||
         frames_in(layer->frames.full) != frames_in(fresh.frames.full)) {
-        cluster_fail(cluster, "node %u: frames are left", node);
+        cluster_fail(cluster, "node %u: frames are left over", node);
     }
     message_close(&fresh);
 }

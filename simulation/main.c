@@ -185,7 +185,7 @@ static bool take_number(const struct number_option *options, unsigned count, con
         if (strcmp(name, options[i].name) == 0) {
             *options[i].value = (uint32_t)number_of(name, text, options[i].most);
             if (*options[i].value < options[i].least) {
-                die("too few", name);
+                die("the number is too small", name);
             }
             return true;
         }
@@ -218,7 +218,7 @@ static void take_option(struct program *program, const char *name, const char *t
         program->repeat_every = number_of(name, text, UINT64_MAX);
     } else if (strcmp(name, "--scenario") == 0) {
         if (!scenario_find(text, &options->kinds)) {
-            die("no such scenario", text);
+            die("no such scenario (see --list-scenarios)", text);
         }
         program->scenario = text;
     } else if (strcmp(name, "--trace") == 0) {
@@ -251,7 +251,7 @@ static void parse(struct program *program, int count, char **words)
             take_option(program, words[i], words[i + 1]);
             i++;
         } else {
-            die("an option without its value, or none of ours", words[i]);
+            die("unknown option, or no value after it", words[i]);
         }
     }
 }
@@ -320,13 +320,14 @@ static bool check_happened(const struct program *program)
     const struct remote_counters *remote = &program->remote;
     if (remote->puts == 0 || remote->gets == 0 || remote->atomics == 0 || remote->notices == 0 ||
         remote->refused == 0) {
-        (void)fprintf(stderr, "beowire-simulate: no seed had some kind of remote memory's work\n");
+        (void)fprintf(stderr,
+                      "beowire-simulate: some kind of operation on remote memory never happened\n");
         all = false;
     }
     if (program->placed == 0 || program->placed == program->cut || program->tacit == 0) {
         (void)fprintf(stderr,
-                      "beowire-simulate: over lanes that cut, no segments came as expected, "
-                      "or all did, or no frames went behind another\n");
+                      "beowire-simulate: over lanes that cut, no segment was placed as expected, "
+                      "or every one was, or no tacit frame was sent\n");
         all = false;
     }
     if (program->injected_whole == 0 || remote->injected == 0) {
@@ -335,31 +336,32 @@ static bool check_happened(const struct program *program)
         all = false;
     }
     if (program->evened == 0) {
-        (void)fprintf(stderr, "beowire-simulate: no frame was made as long as the next one\n");
+        (void)fprintf(stderr,
+                      "beowire-simulate: no frame was padded to the length of the next one\n");
         all = false;
     }
     if (program->told == 0) {
-        (void)fprintf(stderr, "beowire-simulate: no host said that a process has ended\n");
+        (void)fprintf(stderr, "beowire-simulate: no host reported that a process has ended\n");
         all = false;
     }
     if (program->replayed == 0) {
-        (void)fprintf(stderr, "beowire-simulate: no CONNECT or ACCEPT was said again by a "
-                              "stranger\n");
+        (void)fprintf(stderr, "beowire-simulate: no stranger repeated a CONNECT or an "
+                              "ACCEPT\n");
         all = false;
     }
     if (program->altered == 0 || program->unsealed == 0) {
         (void)fprintf(stderr,
-                      "beowire-simulate: no sealed frame was altered by a stranger, or none "
-                      "was found out\n");
+                      "beowire-simulate: no stranger altered a sealed frame, or no altered frame "
+                      "was detected\n");
         all = false;
     }
     if (program->damaged == 0) {
-        (void)fprintf(stderr, "beowire-simulate: no damaged frame was found out by its checksum\n");
+        (void)fprintf(stderr, "beowire-simulate: no damaged frame was detected by its checksum\n");
         all = false;
     }
     if (program->messages_read == 0 || program->blocks_read == 0 || program->unread == 0) {
         (void)fprintf(stderr, "beowire-simulate: no message was read from its sender's memory, or "
-                              "no block of one, or no reading failed\n");
+                              "no block of one, or no such read failed\n");
         all = false;
     }
     return all;

@@ -91,7 +91,8 @@ void oracle_sent(struct workload *workload, struct workload_message *message,
     }
     if (done->tag != message->tag || done->bytes != message->bytes ||
         cluster_node_of(cluster, &cluster->nodes[message->from].core, done->peer) != message->to) {
-        oracle_blame(workload, wrong, "the send of message %u ended as another's", message->index);
+        oracle_blame(workload, wrong, "the send of message %u ended with the context of another",
+                     message->index);
     }
     if (done->status != 0 && !oracle_may_fail(workload, message->from, message->to, done->status)) {
         oracle_blame(workload, wrong, "the send of message %u, node %u to %u, ended with %d",
@@ -174,7 +175,7 @@ static void take_message(struct workload *workload, struct workload_receive *rec
         (receive->from != UINT32_MAX && receive->from != message->from) ||
         (done->status == -EMSGSIZE) != cut) {
         oracle_blame(workload, &workload->verdict.wrong,
-                     "message %u, node %u to %u, does not fit its receive, or its end (%d)",
+                     "message %u, node %u to %u, does not match its receive, or its status (%d)",
                      message->index, message->from, message->to, done->status);
     }
     check_content(workload, receive, message);
@@ -195,7 +196,8 @@ void oracle_received(struct workload *workload, struct workload_receive *receive
     check_guard(workload, receive);
     if (done->status == -ECANCELED) {
         if (!receive->cancelled) {
-            oracle_blame(workload, wrong, "node %u: a receive was cancelled by nobody",
+            oracle_blame(workload, wrong,
+                         "node %u: a receive ended as cancelled, but nobody cancelled it",
                          receive->at);
         }
         return;

@@ -98,10 +98,9 @@ static void check_done(struct remote_work *work, const struct remote_operation *
     }
     if (operation->kind != REMOTE_WORK_GET &&
         is_region(operation, operation->to_generation, REGION_BEFORE)) {
-        blame(work, &work->workload->verdict.lost, operation, "ended well, and was not done");
+        blame(work, &work->workload->verdict.lost, operation, "succeeded, but was not done");
     } else {
-        blame(work, &work->workload->verdict.corrupted, operation,
-              "the memory is not what it has to be");
+        blame(work, &work->workload->verdict.corrupted, operation, "the memory has wrong contents");
     }
 }
 
@@ -121,7 +120,7 @@ static void check_memory(struct remote_work *work, const struct remote_operation
         check_done(work, operation); /* a flawed one changes nothing */
     } else if (!is_maybe_done(operation, generation, cluster_cuts(work->workload->cluster))) {
         blame(work, &work->workload->verdict.corrupted, operation,
-              "has failed, and left what it could not");
+              "did not succeed, and the memory has contents that cannot be");
     }
 }
 
@@ -133,7 +132,7 @@ static void check_got(struct remote_work *work, const struct remote_operation *o
         if (operation->data[at] !=
             remote_work_before(operation, operation->to_generation, operation->offset + at)) {
             blame(work, &work->workload->verdict.corrupted, operation,
-                  "what came is not what was there");
+                  "fetched other bytes than the memory had");
             return;
         }
     }
@@ -144,7 +143,7 @@ static void check_guard(struct remote_work *work, const struct remote_operation 
     for (unsigned i = 0; i < WORKLOAD_GUARD_BYTES; i++) {
         if (operation->data[operation->bytes + i] != 0xA7) {
             blame(work, &work->workload->verdict.corrupted, operation,
-                  "more came than its buffer holds");
+                  "wrote beyond its own buffer");
             return;
         }
     }
@@ -166,7 +165,7 @@ static void check_success(struct remote_work *work, const struct remote_operatio
         check_got(work, operation);
     } else if (operation->kind == REMOTE_WORK_SWAP && operation->old != operation->compare) {
         blame(work, &work->workload->verdict.duplicated, operation,
-              "fetched what nothing but an earlier swap can have put there");
+              "fetched a value that only an earlier swap can have written");
     }
 }
 
@@ -186,7 +185,7 @@ void remote_oracle_ended(struct remote_work *work, struct remote_operation *oper
     if (done->operation != operations[operation->kind] || done->bytes != operation->bytes ||
         cluster_node_of(cluster, &cluster->nodes[operation->from].core, done->peer) !=
             operation->to) {
-        blame(work, wrong, operation, "ended as another");
+        blame(work, wrong, operation, "ended with the context of another");
     }
     check_guard(work, operation);
     if (done->status != right_status(operation)) {
@@ -220,12 +219,12 @@ void remote_oracle_noticed(struct remote_work *work, uint32_t node,
         put->from != from || put->flaw != REMOTE_WORK_SOUND || !target_is_there(work, put) ||
         done->tag != put->key || done->bytes != put->bytes || done->status != 0) {
         oracle_blame(workload, &workload->verdict.wrong,
-                     "node %u is told of put %u of node %u, which is not so", node, done->immediate,
-                     from);
+                     "node %u was notified of put %u of node %u, which is not such a put", node,
+                     done->immediate, from);
         return;
     }
     if (put->noticed) {
-        blame(work, &workload->verdict.duplicated, put, "the target is told twice");
+        blame(work, &workload->verdict.duplicated, put, "the target was notified twice");
     }
     put->noticed = true;
     work->counters.notices++;
@@ -267,7 +266,7 @@ static void check_tickets(struct remote_work *work, uint32_t node)
         }
         drawn++;
         if (ticket->old >= work->count || taken[ticket->old]) {
-            blame(work, &verdict->duplicated, ticket, "drawn by another, too, or never given");
+            blame(work, &verdict->duplicated, ticket, "was drawn twice, or was never given out");
         } else {
             taken[ticket->old] = true;
         }
@@ -297,7 +296,7 @@ static void close_operation(struct remote_work *work, const struct remote_operat
     if (operation->kind == REMOTE_WORK_PUT && operation->flaw == REMOTE_WORK_SOUND &&
         operation->notify && !operation->noticed && operation->ended && operation->status == 0 &&
         target_is_there(work, operation)) {
-        blame(work, &verdict->lost, operation, "ended well, and the target is not told");
+        blame(work, &verdict->lost, operation, "succeeded, but the target was not notified");
     }
     if (operation->ended) {
         check_guard(work, operation);

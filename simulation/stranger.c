@@ -62,7 +62,7 @@ static void judge_answer(struct stranger *stranger, const struct sim_event *even
     if (type_of(event) != FRAME_RESET || stranger->resets > stranger->said ||
         stranger->reset_bytes > MOST_TIMES_AS_LONG * stranger->said_bytes) {
         cluster_fail(stranger->cluster,
-                     "node %u sends a frame of type %u to a stranger; that makes %llu, for %llu",
+                     "node %u sends a frame of type %u to a stranger: answer %llu to %llu frames",
                      event->from, type_of(event), (unsigned long long)stranger->resets,
                      (unsigned long long)stranger->said);
     }

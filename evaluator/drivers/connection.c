@@ -390,7 +390,7 @@ static int fix_buffer(int fd, int forced, int plain, int bytes, const char *limi
     }
     if (got / 2 != bytes) {
         (void)snprintf(error, error_bytes,
-                       "no socket buffer of %d bytes here, but of %d: choose that with"
+                       "cannot have a socket buffer of %d bytes here, only %d: ask for that with"
                        " --socket-buffer, or raise net.core.%s",
                        bytes, got / 2, limit);
         return -ENOBUFS;

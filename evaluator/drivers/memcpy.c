@@ -88,7 +88,8 @@ static int nontemporal_send(void *session, const void *data, uint64_t size)
 static int x86_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
     (void)options;
-    (void)snprintf(reason, reason_bytes, "it is an instruction of x86 processors: measure memcpy");
+    (void)snprintf(reason, reason_bytes,
+                   "this copy needs instructions of x86 processors: measure memcpy");
     return -ENOSYS;
 }
 

@@ -32,8 +32,8 @@ static int multipath(int fd, char *error, size_t error_bytes)
     bool known = getsockopt(fd, SOL_MPTCP, MPTCP_INFO, &info, &length) == 0;
     if (!known || (info.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK) != 0) {
         (void)snprintf(error, error_bytes,
-                       "the connection fell back to TCP: see net.mptcp.enabled at both ends, and"
-                       " what is between them");
+                       "the connection fell back to TCP: check net.mptcp.enabled at both ends, and"
+                       " firewalls between them");
         return -EPROTO;
     }
     return 0;
@@ -47,7 +47,7 @@ static int mptcp_probe(const struct driver_options *options, char *reason, size_
     return connection_probe(&KIND, options,
                             built
                                 ? "it is switched off here: sysctl net.mptcp.enabled=1"
-                                : "this kernel has no MPTCP: it takes Linux 5.6 with CONFIG_MPTCP",
+                                : "this kernel has no MPTCP: it needs Linux 5.6 with CONFIG_MPTCP",
                             reason, reason_bytes);
 }
 

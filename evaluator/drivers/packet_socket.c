@@ -107,7 +107,7 @@ static int set_up(struct packet_socket *packet, const char *name, size_t message
     }
     struct stat status;
     if (fstat(packet->fd, &status) != 0) {
-        return fail(error, error_bytes, "cannot name this session");
+        return fail(error, error_bytes, "cannot read the socket's number");
     }
     packet->port = (uint16_t)status.st_ino; /* differs between the sockets of a host */
 

@@ -97,7 +97,7 @@ static int open_any(bool direct, bool beowire, const struct driver_options *opti
                     char *error, size_t error_bytes)
 {
     if (enrolled) {
-        (void)snprintf(error, error_bytes, "PVM can be started once in a process");
+        (void)snprintf(error, error_bytes, "PVM can be started only once in a process");
         return -EBUSY;
     }
     if (pvm_daemon_program() == NULL) {
@@ -141,7 +141,7 @@ static int name_of(const struct sockaddr_storage *address, char *name, size_t na
                    char *error, size_t error_bytes)
 {
     if (address->ss_family != AF_INET) {
-        (void)snprintf(error, error_bytes, "PVM knows IPv4 only: give this end an IPv4 address");
+        (void)snprintf(error, error_bytes, "PVM supports IPv4 only: give this end an IPv4 address");
         return -EAFNOSUPPORT;
     }
     int status = local_write(address, name, name_bytes);
@@ -420,7 +420,7 @@ static void pvm_close(void *opened)
 static const struct driver DAEMONS = {
     PVM_DRIVER,
     .name = "pvm",
-    .summary = "messages of PVM through its daemons, as it sends by itself; blocks",
+    .summary = "messages of PVM through its daemons, its default route; blocks",
     .open = daemons_open,
 };
 
@@ -434,7 +434,7 @@ static const struct driver DIRECT = {
 static const struct driver BEOWIRE = {
     PVM_DRIVER,
     .name = "pvm-beowire",
-    .summary = "messages of PVM over Beowire, as `beowire pvm-env` has them go; spins, then blocks",
+    .summary = "messages of PVM over Beowire, set up by `beowire pvm-env`; spins, then blocks",
     .open = over_beowire_open,
 };
 

@@ -219,7 +219,7 @@ int pvm_daemon_slave(struct pvm_daemon *daemon, const char *words, char *error, 
     (void)snprintf(program, sizeof program, "%s", pvm_daemon_program());
     char *word = strtok_r(copy, " ", &rest);
     if (word == NULL || strcmp(word, "pvmd") != 0 || !is_plain(words)) {
-        (void)snprintf(error, error_bytes, "PVM's daemon says '%.60s', which starts no other",
+        (void)snprintf(error, error_bytes, "PVM's daemon asks to start '%.60s', which is no pvmd",
                        words);
         return -EPROTO;
     }

@@ -74,7 +74,7 @@ static int explain(char *error, size_t error_bytes)
     const char *why = code == ENOSYS ? "this kernel has no io_uring (CONFIG_IO_URING)"
                       : code == EPERM
                           ? "io_uring is forbidden here: see sysctl kernel.io_uring_disabled,"
-                            " and what confines this process"
+                            " and seccomp filters, such as a container's"
                           : NULL;
     if (why != NULL) {
         (void)snprintf(error, error_bytes, "%s", why);
@@ -108,7 +108,8 @@ static int ring_open(struct ring *ring, char *error, size_t error_bytes)
     }
     if ((parameters.features & wanted) != wanted) {
         ring_close(ring);
-        (void)snprintf(error, error_bytes, "this kernel's io_uring is too old: it takes 5.11");
+        (void)snprintf(error, error_bytes,
+                       "this kernel's io_uring is too old: Linux 5.11 is needed");
         return -ENOSYS;
     }
     size_t submission = parameters.sq_off.array + (size_t)parameters.sq_entries * sizeof(uint32_t);

@@ -206,8 +206,8 @@ static int keep_buffers(struct verbs_session *session, const struct driver_optio
     }
     if (result != 0) {
         (void)snprintf(error, error_bytes,
-                       "the RDMA device does not take two messages of %llu bytes: %s (ulimit -l"
-                       " says how much may be locked)",
+                       "cannot register two messages of %llu bytes with the RDMA device: %s"
+                       " (ulimit -l shows how much memory may be locked)",
                        (unsigned long long)options->max_size, strerror(-result));
     }
     return result;

@@ -173,8 +173,8 @@ int verbs_link_open(struct verbs_link *link, const struct driver_options *option
     }
     if (result == -ENOMEM) {
         (void)snprintf(error, error_bytes,
-                       "the RDMA device takes no more memory: allow this process to lock 4 MiB and"
-                       " two messages (ulimit -l)");
+                       "cannot register memory with the RDMA device: allow this process to lock"
+                       " 4 MiB and two messages (ulimit -l)");
     } else if (result != 0) {
         errno = -result;
         (void)fail(error, error_bytes, "the RDMA device cannot be used");
@@ -358,8 +358,8 @@ int verbs_link_connect(struct verbs_link *link, char *error, size_t error_bytes)
     int result = connect_all(link);
     if (result == -ETIMEDOUT || result == -EHOSTUNREACH || result == -ENETUNREACH) {
         (void)snprintf(error, error_bytes,
-                       "the other node's RDMA address is not reached from here: both have to be on"
-                       " one network, by the interfaces that were named");
+                       "cannot reach the other node's RDMA address: the named interfaces have to be"
+                       " on one network");
     } else if (result != 0) {
         errno = -result;
         (void)fail(error, error_bytes, "cannot connect to the other RDMA device");

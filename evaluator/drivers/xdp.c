@@ -88,7 +88,7 @@ static int read_interface(struct session *session, const char *name, char *error
     struct ifreq request = {0};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        return fail(error, error_bytes, "cannot ask for the interface");
+        return fail(error, error_bytes, "cannot read the interface");
     }
     (void)snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
     int result = 0;
@@ -133,7 +133,7 @@ static int refuse(int error, char *reason, size_t reason_bytes)
     }
     if (error == -EAFNOSUPPORT || error == -EINVAL || error == -ENOSYS) {
         (void)snprintf(reason, reason_bytes,
-                       "this kernel has no AF_XDP: it takes Linux 5.9 with CONFIG_XDP_SOCKETS");
+                       "this kernel has no AF_XDP: it needs Linux 5.9 with CONFIG_XDP_SOCKETS");
         return -EAFNOSUPPORT;
     }
     errno = -error;

@@ -75,7 +75,7 @@ int call_cost_add(uint64_t steps, struct call_cost *cost, char *reason, size_t r
     if (error != 0) {
         (void)snprintf(
             reason, reason_bytes,
-            "the kernel takes no seccomp filter (%s), which is what adds a cost to system "
+            "the kernel accepts no seccomp filter (%s), which would add the cost to system "
             "calls: measure without %s",
             strerror(-error), CALL_COST_OPTION);
         return error;
@@ -107,8 +107,7 @@ int call_cost_steps(uint64_t wanted_ns, uint64_t *steps, char *reason, size_t re
     }
     if (wanted_ps < least_ps || wanted_ps > most_ps) {
         (void)snprintf(reason, reason_bytes,
-                       "a filter can add %.0f to %.0f ns to a system call here: ask for as much, "
-                       "not for %llu ns",
+                       "a filter can add %.0f to %.0f ns to a system call here, not %llu ns",
                        ceil(least_ps / PS_PER_NS), floor(most_ps / PS_PER_NS),
                        (unsigned long long)wanted_ns);
         return -ERANGE;

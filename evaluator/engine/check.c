@@ -108,7 +108,7 @@ static int receive_one(const struct check_request *request, uint64_t least, uint
             break;
         }
     }
-    return wrong(reason, "receive() has other data than was sent", *number, request->size,
+    return wrong(reason, "receive() delivered other data than was sent", *number, request->size,
                  first_difference(request->incoming, *number, request->size));
 }
 

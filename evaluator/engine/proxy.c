@@ -121,7 +121,7 @@ int proxy_serve(int input, int output)
     int engine = await_engine(listener, input, &pid);
     (void)close(listener);
     if (engine < 0) {
-        return complain("cannot take the engine that came", -engine);
+        return complain("cannot accept the connection of the engine", -engine);
     }
     if (engine == 0) {
         return EXIT_INPUT_ENDED;

@@ -290,7 +290,7 @@ RULE_TEST(stranger__gets_one_reset_for_a_frame_that_could_be_anybodys)
     assert_false(breaks(fixture, answer));
     say(fixture, FRAME_CONNECT);
     assert_true(breaks(fixture, answer));
-    assert_true(says("sends a frame of type 3 to a stranger; that makes 2, for 1"));
+    assert_true(says("sends a frame of type 3 to a stranger: answer 2 to 1 frames"));
 }
 
 RULE_TEST(stranger__gets_no_more_bytes_than_three_times_its_own)

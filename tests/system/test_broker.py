@@ -382,13 +382,13 @@ def test_without_control_groups__what_is_open_widens_nothing(place: Path) -> Non
         assert "forged-segments" not in seen(watcher, "good-last")
         said = hosts.end("node0")
         assert said.count("\n") == 1, said
-        assert said.startswith("beowired: users can have a card be promiscuous"), said
+        assert said.startswith("beowired: users can make a card promiscuous"), said
 
 
 @pytest.mark.parametrize(
     ("user", "question", "words"),
     [
-        (STRANGER, ("eth0",), f"user {STRANGER} is in no group that the broker lets have frames"),
+        (STRANGER, ("eth0",), f"user {STRANGER} is in no group to which the broker grants frames"),
         (USER, ("lo",), "lo: the broker serves no interface of this kind"),
         (USER, ("eth7",), "eth7: No such device"),
         (USER, ("eth0", 0x0800), "the broker serves EtherType 0x88b5 only"),

@@ -73,7 +73,9 @@ def test_compare__wrong_drivers__nothing_is_measured_and_each_is_named(tmp_path:
     none = tmp_path / "none.c"
     done = compare(tmp_path, EXAMPLE, variant(tmp_path, "early", "return 0;"), no_c, none)
     assert done.returncode == 2
-    assert re.search(r"driver early fails its check on local\d: receive\(\) has other", done.stderr)
+    assert re.search(
+        r"driver early fails its check on local\d: receive\(\) delivered other", done.stderr
+    )
     assert re.search(r"notes.txt: it does not compile: .*notes.txt:1:1: error: ", done.stderr)
     assert f"{none}: there is no such file" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -125,7 +127,7 @@ def test_own_drivers__each_defect_is_named(
     defects = {
         "crash": ("__builtin_trap();", "driver crash fails .*: the engine was killed by SIGILL"),
         "hang": ("for (;;) pause();", "driver hang fails .*: the engine gave no answer within"),
-        "lie": (short, r"driver lie fails .*: receive\(\) has other data .* of 1000 bytes"),
+        "lie": (short, r"driver lie fails .*: receive\(\) delivered other data .* of 1000 bytes"),
         "lost": ("return -5;", r"driver lost fails .*: receive\(\) of message 0 .*: Input/output"),
         "tcp": ("", "there is a driver tcp already: give yours another name"),
     }

@@ -114,8 +114,8 @@ class _Runner:
             worst = max(versions.values(), key=lambda one: one.other)
             if worst.other > _OTHER_SHARE * worst.pieces:
                 notes.append(
-                    f"on {self.nodes} nodes {self.program.name} does not do the same each time:"
-                    f" {worst.other} of {worst.pieces} pieces of work were not those measured"
+                    f"on {self.nodes} nodes {self.program.name} works differently in each run:"
+                    f" {worst.other} of {worst.pieces} pieces of work differed from those measured"
                 )
                 break
         return [self._predicted(way, ran) for way in ways]
@@ -137,7 +137,7 @@ class _Runner:
         if self.asked.out is not None:
             kept = self.asked.out / f"pieces-{self.nodes}-{_fingerprint(self.program)}"
         if kept is not None and kept.is_file():
-            self.say(f"Work of each of {self.nodes} nodes: as measured in {kept} ...")
+            self.say(f"Using the work of each of {self.nodes} nodes from {kept} ...")
             return kept
         measured = []
         for number in range(MEASURED_RUNS):
@@ -151,8 +151,8 @@ class _Runner:
         merged = merge(measured)
         if merged is None:
             notes.append(
-                f"on {self.nodes} nodes {self.program.name} has another number of pieces of work"
-                " each time: these are of one run"
+                f"on {self.nodes} nodes {self.program.name} has a different number of pieces of"
+                " work in each run, so those of one run are used"
             )
             merged = measured[0]
         target = kept or self.scratch / f"pieces-{self.nodes}"

@@ -6,8 +6,8 @@ from beowire.predict.run import Figure, Predicted, Prediction
 from beowire.units import interval_text, significant, time_text
 
 _NOTE = (
-    "Intervals are those of the record's cells, all taken at the same end. They have no error of"
-    " the model, which docs/PREDICT.md compares with measured programs."
+    "Intervals follow from those of the record, all taken at the same end. They do not include"
+    " errors of the model: docs/PREDICT.md compares predictions with measurements."
 )
 
 

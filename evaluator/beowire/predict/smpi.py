@@ -115,7 +115,7 @@ def build(words: Sequence[str], flags: Sequence[str], scratch: Path) -> Program:
             raise BeowireError(f"there is no file {source}")
     kinds = {_COMPILERS[one.suffix] for one in sources}
     if len(kinds) > 1:
-        raise BeowireError("name sources of one language")
+        raise BeowireError("all sources have to be in the same language")
     _compile(kinds.pop(), ["-O2", *flags], sources, binary)
     return Program(binary, words[count:], False, sources[0].stem, library)
 

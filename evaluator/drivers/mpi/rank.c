@@ -60,7 +60,7 @@ static int initialise(char *error, size_t error_bytes)
 
     (void)MPI_Initialized(&before);
     if (before != 0) {
-        (void)snprintf(error, error_bytes, "MPI can be started once in a process");
+        (void)snprintf(error, error_bytes, "MPI can be started only once in a process");
         return -EBUSY;
     }
     publish_library();

@@ -104,7 +104,7 @@ static int initialise(const struct driver_options *options, uint64_t bytes, char
     static bool before;
 
     if (before) {
-        (void)snprintf(error, error_bytes, "OpenSHMEM can be started once in a process");
+        (void)snprintf(error, error_bytes, "OpenSHMEM can be started only once in a process");
         return -EBUSY;
     }
     if (publish_library() != 0) {

@@ -68,7 +68,7 @@ TEST(policy_read__everything)
 TEST(policy_read__what_is_wrong)
 {
     assert_wrong("\nspeed = 3\n", "line 2: no such key");
-    assert_wrong("groups \"root\"", "line 1: no = behind the key");
+    assert_wrong("groups \"root\"", "line 1: no = after the key");
     assert_wrong("groups = \"root\"", "line 1: not a list in square brackets");
     assert_wrong("groups = [root]", "line 1: not a string in double quotes");
     assert_wrong("groups = [\"root\" \"root\"]",
