@@ -153,7 +153,7 @@ EXPORT int pvmbeatask(void)
     return status;
 }
 
-/* From now on messages to this task go the stock way, none before another. */
+/* Messages to this task go the stock way again. Waits first, so that none overtakes another. */
 static int leave_beowire(struct task *task)
 {
     if (task->state == TASK_OPEN) {

@@ -18,7 +18,7 @@ static void *take_out(struct keep *keep, size_t at)
 
 void *keep_take(struct keep *keep, size_t bytes)
 {
-    /* Not one that is far too long: it will be missed. */
+    /* Not one that is far too long: a longer message will need it. */
     for (size_t at = keep->count; bytes >= KEEP_BYTES_MIN && at > 0; at--) {
         const size_t there = malloc_usable_size(keep->blocks[at - 1]);
         if (there >= bytes && there / 2 <= bytes) {

@@ -203,7 +203,7 @@ static int take_mark(struct port *port, const struct stock_message *message)
     struct task *task = table_task(&port->table, message->source);
     const int status = task != NULL ? add_peer(port, &address, &number) : -ENOMEM;
     if (status != 0) {
-        return status == -ENOMEM ? status : 0; /* whoever is not known sends nothing either */
+        return status == -ENOMEM ? status : 0; /* a task that is not known sends nothing here */
     }
     struct peer *peer = table_peer(&port->table, number);
     if (peer == NULL) {

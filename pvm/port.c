@@ -326,7 +326,7 @@ int port_stock(struct port *port, int id, int number, int tag)
     return count;
 }
 
-/* Is libpvm3 due to poll its own sockets? */
+/* Is it time for libpvm3 to poll its own sockets? */
 static bool is_look_due(const struct port *port, uint64_t now_ns)
 {
     const bool moves = port->outgoing > 0 || port->arrivals.first != NULL;
@@ -346,7 +346,7 @@ int port_glance(struct port *port)
     return more < 0 ? more : count + more;
 }
 
-/* What poll() has said of libpvm3's own sockets: it has to look at them, or that was a look. */
+/* After poll(): libpvm3 has to look at its own sockets, or this poll() was that look. */
 static void note_readable(struct port *port, const struct pollfd *pollers, nfds_t count)
 {
     bool some = count == 0;
@@ -415,8 +415,8 @@ static bool has_moved(struct port *port)
     return moved;
 }
 
-/* Has something of a message come, though no whole one? A poll that took long says so, if not with
- * certainty; before it is slept frames are looked for. */
+/* Has a part of a message probably come, but no whole one? A long poll is a sign of it. Before the
+ * task sleeps, the counter of frames tells. */
 static bool seems_moved(struct port *port, uint64_t gap_ns, uint64_t idle_ns)
 {
     return gap_ns >= WORK_NS ||
@@ -486,7 +486,7 @@ int port_wait(struct port *port, const struct timeval *timeout)
     }
 }
 
-/* Without a daemon nothing is waited for, but what libpvm3 is in the midst of is ended. */
+/* Without a daemon, stops waiting, unless libpvm3 is in the midst of something. */
 static bool gives_up(const struct port *port)
 {
     return port->lost && port->inside == 0 && !port->delivering;
@@ -691,7 +691,7 @@ void port_close(struct port *port)
         port_drop_mark(port);
     }
     table_clear(&port->table);
-    port->outgoing = 0; /* what the copies of those take is lost with the task */
+    port->outgoing = 0; /* copies still in flight are never freed: the task ends */
     port->outgoing_bytes = 0;
     port->watched = false;
     port->lost = false;

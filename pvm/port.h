@@ -52,11 +52,11 @@ struct port {
     struct contention contention;
     unsigned frames_counter; /**< index of the endpoint's counter of frames that came */
     uint64_t frames;         /**< its value, when it was looked at last */
-    unsigned often;          /**< looks at libpvm3's own that are left before they are seldom */
+    unsigned often;          /**< polls of libpvm3's sockets left before the longer interval */
     uint64_t looked_ns;      /**< when libpvm3 last looked for its own */
     beowire_message held;    /**< message without memory for it; 0: none */
     struct beowire_completion held_found;
-    struct stock_message *marks; /**< there is no memory for what they say; oldest first (meet.h) */
+    struct stock_message *marks; /**< marks not handled for lack of memory; oldest first (meet.h) */
     struct table table;
     struct arrivals arrivals;
     struct keep keep; /**< memory of long messages; stays when it is closed */
