@@ -142,6 +142,7 @@ static const char *read_line(struct policy *policy, const char *line)
     if (names(&reader, "groups")) {
         read_list(policy, &reader, add_group);
     } else if (names(&reader, "interfaces")) {
+        policy->only_named_interfaces = true;
         read_list(policy, &reader, add_interface);
     } else if (names(&reader, "ethertype")) {
         policy->ethertype = (uint16_t)read_number(&reader, 0x0600, UINT16_MAX);
@@ -212,7 +213,7 @@ bool policy_admits(const struct policy *policy, int connection, uid_t *user)
 
 bool policy_has_interface(const struct policy *policy, const char *interface)
 {
-    bool found = policy->interface_count == 0;
+    bool found = !policy->only_named_interfaces;
 
     for (unsigned i = 0; i < policy->interface_count; i++) {
         found = found || strcmp(policy->interfaces[i], interface) == 0;

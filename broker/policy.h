@@ -28,7 +28,8 @@
 struct policy {
     unsigned group_count;
     gid_t groups[POLICY_GROUPS];
-    unsigned interface_count; /**< 0: all */
+    bool only_named_interfaces; /**< false: all may be had */
+    unsigned interface_count;
     char interfaces[POLICY_INTERFACES][IF_NAMESIZE];
     uint16_t ethertype;
     uint32_t endpoints_per_user;

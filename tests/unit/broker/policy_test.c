@@ -65,6 +65,15 @@ TEST(policy_read__everything)
     assert_int_equal(policy.endpoints_per_user, 1);
 }
 
+TEST(policy_read__no_interface_in_the_list)
+{
+    struct policy policy;
+    char why[POLICY_WHY_BYTES];
+
+    assert_true(read_text("interfaces = []", &policy, why));
+    assert_false(policy_has_interface(&policy, "eth0"));
+}
+
 TEST(policy_read__what_is_wrong)
 {
     assert_wrong("\nspeed = 3\n", "line 2: no such key");
