@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/if_ether.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,24 @@ static void read_string(struct reader *reader, char *text, size_t bytes)
     reader->at += length + 1;
 }
 
+static uint16_t read_ethertype(struct reader *reader)
+{
+    static const uint16_t of_others[] = {
+        ETH_P_IP,     ETH_P_ARP,     ETH_P_RARP,    ETH_P_8021Q,    ETH_P_IPV6,    ETH_P_PAUSE,
+        ETH_P_SLOW,   ETH_P_MPLS_UC, ETH_P_MPLS_MC, ETH_P_PPP_DISC, ETH_P_PPP_SES, ETH_P_PAE,
+        ETH_P_8021AD, ETH_P_TIPC,    ETH_P_LLDP,    ETH_P_MACSEC,   ETH_P_1588,    ETH_P_FCOE,
+        ETH_P_FIP,    ETH_P_IBOE,    ETH_P_QINQ1,   ETH_P_QINQ2,    ETH_P_QINQ3,
+    };
+    uint16_t ethertype = (uint16_t)read_number(reader, ETH_P_802_3_MIN, UINT16_MAX);
+
+    for (size_t i = 0; i < sizeof of_others / sizeof *of_others; i++) {
+        if (ethertype == of_others[i]) {
+            reader->wrong = "the EtherType of another protocol: use 0x88B5 or 0x88B6";
+        }
+    }
+    return ethertype;
+}
+
 static void add_group(struct policy *policy, struct reader *reader)
 {
     char name[256];
@@ -145,7 +164,7 @@ static const char *read_line(struct policy *policy, const char *line)
         policy->only_named_interfaces = true;
         read_list(policy, &reader, add_interface);
     } else if (names(&reader, "ethertype")) {
-        policy->ethertype = (uint16_t)read_number(&reader, 0x0600, UINT16_MAX);
+        policy->ethertype = read_ethertype(&reader);
     } else if (names(&reader, "endpoints_per_user")) {
         policy->endpoints_per_user = read_number(&reader, 1, NUMBERS_MAX);
     } else if (reader.wrong == NULL) {

@@ -88,6 +88,8 @@ TEST(policy_read__what_is_wrong)
                  "line 1: a string that is empty, too long, or has a backslash or no end");
     assert_wrong("ethertype = 0x5DC", "line 1: not a number, or out of range");
     assert_wrong("ethertype = 0x10000", "line 1: not a number, or out of range");
+    assert_wrong("ethertype = 0x0806",
+                 "line 1: the EtherType of another protocol: use 0x88B5 or 0x88B6");
     assert_wrong("endpoints_per_user = -1", "line 1: not a number, or out of range");
     assert_wrong("endpoints_per_user = 3 4", "line 1: more than one value");
 }
