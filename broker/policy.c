@@ -4,13 +4,14 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/if_ether.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #define LINE_BYTES 1024
-#define PEER_GROUPS 1024
+#define USER_GROUPS 1024
 #define BLANKS " \t\r\n"
 
 #define NUMBERS_MAX 4096
@@ -210,11 +211,29 @@ static bool has_group(const struct policy *policy, gid_t group)
     return found;
 }
 
+/** Is the user in the list of a group's members? A process can keep a group while it becomes
+ * another user: each of its subordinate ids, in a user namespace. */
+static bool is_member(const struct policy *policy, uid_t user)
+{
+    const struct passwd *account = getpwuid(user);
+    gid_t groups[USER_GROUPS];
+    int count = USER_GROUPS;
+    bool found = false;
+
+    if (account == NULL || getgrouplist(account->pw_name, account->pw_gid, groups, &count) < 0) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        found = found || has_group(policy, groups[i]);
+    }
+    return found;
+}
+
 bool policy_admits(const struct policy *policy, int connection, uid_t *user)
 {
     struct ucred who;
     socklen_t bytes = sizeof who;
-    gid_t groups[PEER_GROUPS];
+    gid_t groups[USER_GROUPS];
     socklen_t listed = sizeof groups;
 
     if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0) {
@@ -227,7 +246,8 @@ bool policy_admits(const struct policy *policy, int connection, uid_t *user)
             admitted = admitted || has_group(policy, groups[i]);
         }
     }
-    return admitted;
+    /* Of strangers, the list of users, which may be on another host, is not asked. */
+    return admitted && is_member(policy, who.uid);
 }
 
 bool policy_has_interface(const struct policy *policy, const char *interface)

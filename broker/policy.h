@@ -38,8 +38,9 @@ struct policy {
 /** Reads the file. @return false: it cannot be read, or is wrong: `why` has one line. */
 bool policy_read(struct policy *policy, const char *path, char why[POLICY_WHY_BYTES]);
 
-/** May the user who has connected this socket have frames? (The user and groups at that time, from
- *  the kernel.) @param user gets the user */
+/** May the user who has connected this socket have frames? The user and groups at that time, from
+ *  the kernel; both they and the account of the user must have one of the groups.
+ *  @param user gets the user */
 bool policy_admits(const struct policy *policy, int connection, uid_t *user);
 
 /** Does the policy grant frames of this interface? */

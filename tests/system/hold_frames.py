@@ -2,8 +2,9 @@
 """A process in a lab's node that holds a packet socket, its own or the broker's, and does with it
 what it is told.
 
-hold_frames.py USER
-    becomes that user, without any privilege (0: stays root), and reads commands, each a line with a
+hold_frames.py USER [GROUP]
+    becomes that user, without any privilege (0: stays root), with the group of the same number or
+    that one, and reads commands, each a line with a
     list in JSON: the name of a function below that is in COMMANDS, and its arguments. Answers each
     with a line: {"ok": RESULT} or {"error": NAME}, the name of an errno.
 """
@@ -203,10 +204,10 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 
 
 def main() -> None:
-    user = int(sys.argv[1])
+    user, group = int(sys.argv[1]), int(sys.argv[-1])
     if user != 0:
         os.setgroups([])
-        os.setresgid(user, user, user)
+        os.setresgid(group, group, group)
         os.setresuid(user, user, user)
     for line in sys.stdin:
         name, *arguments = json.loads(line)

@@ -97,9 +97,14 @@ class Hosts:
         return broker.communicate()[1]
 
     def holder(
-        self, user: int = USER, node: str = "node0", before: tuple[str, ...] = ()
+        self,
+        user: int = USER,
+        node: str = "node0",
+        before: tuple[str, ...] = (),
+        group: int | None = None,
     ) -> "Holder":
-        made = Holder(self, user, node, before)
+        who = (user, user if group is None else group)
+        made = Holder(self, who, node, before)
         self.holders.append(made)
         return made
 
@@ -113,13 +118,15 @@ class Hosts:
 class Holder:
     """A process of hold_frames.py."""
 
-    def __init__(self, hosts: Hosts, user: int, node: str, before: tuple[str, ...]) -> None:
+    def __init__(
+        self, hosts: Hosts, who: tuple[int, int], node: str, before: tuple[str, ...]
+    ) -> None:
         """Starts it."""
         program = Path(__file__).with_name("hold_frames.py")
         self.mac = b""
         self.number = 0
         self.process = subprocess.Popen(
-            hosts.in_node(node, *before, sys.executable, "-I", str(program), str(user)),
+            hosts.in_node(node, *before, sys.executable, "-I", str(program), *map(str, who)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -398,6 +405,11 @@ def test_refused(hosts: Hosts, user: int, question: tuple[object, ...], words: s
     assert hosts.holder(user).do("ask", *question) == {"why": words}
     # It is no trouble of the host's.
     assert hosts.end("node0") == ""
+
+
+def test_refused__a_subordinate_id_that_has_kept_the_group(hosts: Hosts) -> None:
+    words = f"user {STRANGER} is in no group to which the broker grants frames"
+    assert hosts.holder(STRANGER, group=USER).do("ask", "eth0") == {"why": words}
 
 
 def test_refused__a_process_of_another_network(hosts: Hosts) -> None:
