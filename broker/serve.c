@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <net/if_arp.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -76,6 +77,21 @@ static bool is_macvlan(int control, const char *interface)
            strncmp(driver.driver, "macv", sizeof "macv" - 1) == 0;
 }
 
+/** SIOCGIFINDEX and its kind have the kernel load a module, if there is no interface of a name. */
+static bool is_there(const char *name)
+{
+    struct if_nameindex *all = if_nameindex();
+    bool found = false;
+
+    for (const struct if_nameindex *one = all; one != NULL && one->if_name != NULL; one++) {
+        found = found || strcmp(one->if_name, name) == 0;
+    }
+    if (all != NULL) {
+        if_freenameindex(all);
+    }
+    return found;
+}
+
 static int check_interface(struct grant_answer *answer, const char *name,
                            struct socket_interface *interface)
 {
@@ -84,7 +100,7 @@ static int check_interface(struct grant_answer *answer, const char *name,
     if (control < 0) {
         return fail(answer, control, "ask about interfaces", name);
     }
-    int status = socket_read_interface(control, name, interface);
+    int status = is_there(name) ? socket_read_interface(control, name, interface) : -ENODEV;
     bool stacks = status == 0 && is_macvlan(control, name);
     (void)close(control);
     if (status != 0) {
