@@ -175,6 +175,9 @@ static int make_socket(int socket, const struct policy *policy, uint32_t frame_b
 {
     int status = packet_socket_filter(socket, policy->ethertype, answer->number);
 
+    if (status == 0) { /* the lane does without */
+        status = socket_set(socket, SOL_SOCKET, SO_LOCK_FILTER, 1);
+    }
     if (status == 0) {
         status = packet_socket_ring(socket, frame_bytes, &answer->ring);
     }
