@@ -25,6 +25,7 @@
 #define AND(TO, VALUE) INSTRUCTION(BPF_ALU64 | BPF_AND | BPF_K, TO, 0, 0, VALUE)
 #define RIGHT(TO, BITS) INSTRUCTION(BPF_ALU64 | BPF_RSH | BPF_K, TO, 0, 0, BITS)
 #define IN_ORDER(ORDER, TO) INSTRUCTION(BPF_ALU | BPF_END | (ORDER), TO, 0, 0, 16)
+#define CALL(FUNCTION) INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, FUNCTION)
 #define RETURN() INSTRUCTION(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 #define IF_NOT(REGISTER, VALUE, GO)                                                                \
     INSTRUCTION(BPF_JMP32 | BPF_JNE | BPF_K, REGISTER, 0, GO, (int32_t)(VALUE))
@@ -88,18 +89,20 @@ void fence_address(const uint8_t card[ETH_ALEN], uint16_t number, uint8_t addres
 
 int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
 {
-    enum { RESULT, CONTEXT, FRAME, END, PART, MARK, NUMBER };
+    /* A call takes and alters the registers up to PART. */
+    enum { RESULT, FIRST, SECOND, FRAME, END, PART, CONTEXT, NUMBER };
     const int header = PACKET_ENVELOPE_BYTES;
     const int source = header + (int)offsetof(struct frame_header, source);
     const int32_t start = (int32_t)address_start(card);
     struct bpf_insn code[] = {
+        MOVE(CONTEXT, FIRST),
         LOAD(BPF_W, NUMBER, CONTEXT, offsetof(struct __sk_buff, mark)),
+        MOVE(PART, NUMBER),
+        RIGHT(PART, 16),
+        IF(PART, FENCE_MARK, 8),
+        /* The socket was not granted by a broker. */
         LOAD(BPF_W, FRAME, CONTEXT, offsetof(struct __sk_buff, data)),
         LOAD(BPF_W, END, CONTEXT, offsetof(struct __sk_buff, data_end)),
-        MOVE(MARK, NUMBER),
-        RIGHT(MARK, 16),
-        IF(MARK, FENCE_MARK, 6),
-        /* The socket was not granted by a broker. */
         MOVE(PART, FRAME),
         ADD(PART, header),
         IF_GREATER(PART, END, TO_PASS),
@@ -107,9 +110,14 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         IF(PART, start, TO_DROP),
         IF_NOT(PART, start, TO_PASS),
         /* It was. Checks only what the kernel has copied, up to END: the process could still alter
-         * what is in its own memory (PACKET_TX_RING). */
+         * what is in its own memory (PACKET_TX_RING). Of a page and more, only the envelope is
+         * before END until the header is pulled there, too. */
         LOAD(BPF_W, PART, CONTEXT, offsetof(struct __sk_buff, gso_size)),
         IF_NOT(PART, 0, TO_DROP),
+        SET(SECOND, source + (int)sizeof(le16)),
+        CALL(BPF_FUNC_skb_pull_data),
+        LOAD(BPF_W, FRAME, CONTEXT, offsetof(struct __sk_buff, data)),
+        LOAD(BPF_W, END, CONTEXT, offsetof(struct __sk_buff, data_end)),
         MOVE(PART, FRAME),
         ADD(PART, source + (int)sizeof(le16)),
         IF_GREATER(PART, END, TO_DROP),

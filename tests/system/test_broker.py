@@ -181,8 +181,8 @@ def make_place() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _hosts(place: Path, group: str, nodes: int = 2) -> Iterator[Hosts]:
-    lab = cluster.up_ephemeral(LabOptions(nodes=nodes, link="switch"), "broker")
+def _hosts(place: Path, group: str, nodes: int = 2, mtu: int = 1500) -> Iterator[Hosts]:
+    lab = cluster.up_ephemeral(LabOptions(nodes=nodes, link="switch", mtu=mtu), "broker")
     hosts = Hosts(lab.state, place, group)
     try:
         yield hosts
@@ -261,6 +261,18 @@ def test_frames__only_those_of_the_grant_leave(hosts: Hosts) -> None:
     holder.do("send", frame(holder, watcher.mac, "good-last"))
     good = ["good-first", "good-arp", "good-other", "good-last"]
     assert seen(watcher, "good-last") == good
+
+
+def test_frames__longer_than_a_page(place: Path) -> None:
+    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}", mtu=9000) as hosts:
+        hosts.start_broker("node0")
+        watcher = hosts.holder(0, "node1").open()
+        holder, other = hosts.holder().ask(), hosts.holder().ask()
+        more = "00" * 5000
+        forged = frame(holder, watcher.mac, "forged-identity", number=other.number)
+        assert holder.do("send", forged + more) == "ENOBUFS"
+        holder.do("send", frame(holder, watcher.mac, "good-last") + more)
+        assert seen(watcher, "good-last") == ["good-last"]
 
 
 def test_frames__by_another_interface(hosts: Hosts) -> None:
