@@ -209,9 +209,11 @@ int main(int argc, char **argv)
     int status = close_options();
     if (status != 0) {
         (void)fprintf(stderr,
-                      "beowired: users can make a card promiscuous and have the kernel reserve "
-                      "memory: cannot attach a program to a control group (version 2): %s\n",
+                      "beowired: cannot attach a program to a control group (%s): mount version 2 "
+                      "of them (cgroup2 at /sys/fs/cgroup/unified), and start this with "
+                      "CAP_NET_ADMIN and CAP_BPF\n",
                       strerror(-status));
+        return FAILED_STATUS;
     }
     int listening = passed ? PASSED_DESCRIPTOR : listen_here();
     if (listening < 0) {
