@@ -44,8 +44,9 @@ enum { FAILED_STATUS = 1, USAGE_STATUS = 2 };
 #define IDLE_MS 60000
 #define QUESTION_S 1
 
-/** Processes that are served at the same time, at most. */
-#define SERVERS_MAX 64
+/** Processes that are served at the same time, at most. One user can have at most as many as are
+ *  free, so that processes which ask nothing cannot keep other users out. */
+#define SERVERS_MAX 512
 
 /** Mode of the socket: everybody may connect, and the policy says who gets frames. */
 #define SOCKET_MODE 0666
@@ -151,26 +152,53 @@ static int close_options(void)
 
 /* ---- serving -------------------------------------------------------------------------------- */
 
-static void serve_in_child(int listening, int connection, const struct policy *policy)
+/** A process that serves another one, of that user. */
+struct server {
+    pid_t process;
+    uid_t user;
+};
+
+/** Forgets servers that have ended. @return how many there are. */
+static unsigned count_servers(struct server *servers, unsigned count)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (waitpid(servers[i].process, NULL, WNOHANG) == 0) {
+            servers[left++] = servers[i];
+        }
+    }
+    return left;
+}
+
+static bool has_room(const struct server *servers, unsigned count, uid_t user)
+{
+    unsigned his = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        his += servers[i].user == user;
+    }
+    return his < SERVERS_MAX - count;
+}
+
+static void serve_in_child(int listening, int connection, uid_t user, const struct policy *policy)
 {
     const struct timeval patience = {.tv_sec = QUESTION_S};
 
     (void)close(listening);
     (void)setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     (void)setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    serve(connection, policy);
+    serve(connection, user, policy);
 }
 
 /** Serves; if `may_end`, until there is nothing to do. @return false: the socket is unusable. */
 static bool serve_all(int listening, const struct policy *policy, bool may_end)
 {
     struct pollfd wait = {.fd = listening, .events = POLLIN};
-    unsigned servers = 0;
+    struct server servers[SERVERS_MAX];
+    unsigned count = 0;
 
     for (;;) {
-        while (servers > 0 && waitpid(-1, NULL, servers < SERVERS_MAX ? WNOHANG : 0) > 0) {
-            servers--;
-        }
         if (poll(&wait, 1, may_end ? IDLE_MS : -1) == 0) {
             return true;
         }
@@ -182,12 +210,22 @@ static bool serve_all(int listening, const struct policy *policy, bool may_end)
         if (connection < 0) {
             continue; /* the client has gone, or memory or descriptors are short for now */
         }
-        pid_t server = fork();
-        if (server == 0) {
-            serve_in_child(listening, connection, policy);
+        struct server server = {0};
+        bool admitted = policy_admits(policy, connection, &server.user);
+        count = count_servers(servers, count);
+        if (!admitted || !has_room(servers, count, server.user)) {
+            serve_refuse(connection, server.user, admitted);
+            (void)close(connection);
+            continue;
+        }
+        server.process = fork();
+        if (server.process == 0) {
+            serve_in_child(listening, connection, server.user, policy);
             _exit(0);
         }
-        servers += server > 0;
+        if (server.process > 0) {
+            servers[count++] = server;
+        }
         (void)close(connection);
     }
 }

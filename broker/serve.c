@@ -114,17 +114,13 @@ static int check_interface(struct grant_answer *answer, const char *name,
 }
 
 static int check(int connection, const struct policy *policy, struct grant_question *question,
-                 struct grant_answer *answer, uid_t *user)
+                 struct grant_answer *answer)
 {
     ssize_t got = recv(connection, question, sizeof *question, MSG_TRUNC);
 
     question->interface[sizeof question->interface - 1] = '\0';
     if (got != (ssize_t)sizeof *question || question->version != GRANT_VERSION) {
         return refuse(answer, -EPROTO, "the broker is of another version of Beowire");
-    }
-    if (!policy_admits(policy, connection, user)) {
-        return refuse(answer, -EPERM, "user %u is in no group to which the broker grants frames",
-                      *user);
     }
     if (!is_of_this_network(connection)) {
         return refuse(answer, -EPERM, "the broker serves another network namespace");
@@ -307,15 +303,31 @@ static int grant(int kernel, const struct policy *policy, uid_t user,
     return status;
 }
 
-void serve(int connection, const struct policy *policy)
+void serve_refuse(int connection, uid_t user, bool admitted)
+{
+    struct grant_answer answer = {.version = GRANT_VERSION};
+    struct grant_question question;
+
+    if (admitted) {
+        (void)refuse(&answer, -EBUSY, "the broker serves too many processes of user %u", user);
+    } else {
+        (void)refuse(&answer, -EPERM, "user %u is in no group to which the broker grants frames",
+                     user);
+    }
+    /* A question that nobody has read when this is closed is an error there, and no answer. */
+    (void)shutdown(connection, SHUT_RD);
+    (void)recv(connection, &question, sizeof question, MSG_DONTWAIT);
+    (void)grant_send(connection, &answer, -1);
+}
+
+void serve(int connection, uid_t user, const struct policy *policy)
 {
     struct grant_question question = {0};
     struct grant_answer answer = {.version = GRANT_VERSION};
     struct socket_interface card = {0};
-    uid_t user = 0;
     int granted = -1;
 
-    if (check(connection, policy, &question, &answer, &user) == 0 &&
+    if (check(connection, policy, &question, &answer) == 0 &&
         check_interface(&answer, question.interface, &card) == 0) {
         int kernel = link_open();
         if (kernel < 0) {

@@ -4,7 +4,7 @@
  *
  *      server, in the host's network namespace         child
  *
- *      is it allowed?
+ *      is the question allowed?
  *      puts the program on the card's egress
  *      forks                                            makes a network namespace for the grant
  *      makes a macvlan of the card there
@@ -20,8 +20,12 @@
 
 #include "policy.h"
 
-/** Reads the question and answers it, in milliseconds. Gives up after a second without a question.
- *  Errors of the host are lines on standard error; refusals are not. */
-void serve(int connection, const struct policy *policy);
+/** Refuses a user who is not admitted, or for whom too many processes are served already. Does not
+ *  wait. */
+void serve_refuse(int connection, uid_t user, bool admitted);
+
+/** Reads the question of an admitted user and answers it, in milliseconds. Gives up after a second
+ *  without a question. Errors of the host are lines on standard error; refusals are not. */
+void serve(int connection, uid_t user, const struct policy *policy);
 
 #endif /* BEOWIRE_BROKER_SERVE_H */

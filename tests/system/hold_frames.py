@@ -10,6 +10,7 @@ hold_frames.py USER [GROUP]
 """
 
 import array
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -54,6 +55,7 @@ class Held:
 
 
 HELD = Held()
+CROWD: list[socket.socket] = []
 
 
 def _held() -> socket.socket:
@@ -65,7 +67,8 @@ def ask(interface: str, ethertype: int = 0x88B5, number: int = 0) -> dict[str, A
     """Has the broker give one: the endpoint's number and address, or why not."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as broker:
         broker.connect(_BROKER)
-        broker.send(_QUESTION.pack(1, ethertype, number, interface.encode()))
+        with contextlib.suppress(BrokenPipeError):  # it refuses before it is asked
+            broker.send(_QUESTION.pack(1, ethertype, number, interface.encode()))
         data, descriptors, _, _ = socket.recv_fds(broker, _ANSWER.size, 1)
     _, status, number, _, blocks, slot_bytes, why = _ANSWER.unpack(data)
     if status != 0:
@@ -73,6 +76,13 @@ def ask(interface: str, ethertype: int = 0x88B5, number: int = 0) -> dict[str, A
         return {"why": why.split(b"\0")[0].decode()}
     HELD.hold(descriptors[0], blocks, slot_bytes)
     return {"number": number, "mac": _held().getsockname()[4].hex()}
+
+
+def crowd(count: int) -> None:
+    """Connects so often to the broker, and asks nothing."""
+    for _ in range(count):
+        CROWD.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        CROWD[-1].connect(_BROKER)
 
 
 def own(interface: str) -> str:
@@ -186,6 +196,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         ask,
+        crowd,
         own,
         send,
         send_by,

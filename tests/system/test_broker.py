@@ -3,7 +3,9 @@
 
 import contextlib
 import json
+import os
 import shlex
+import signal
 import struct
 import subprocess
 import sys
@@ -28,6 +30,7 @@ BROKER = ROOT / "build" / "release" / "broker" / "beowired"
 #: Debian's `nogroup`, and a user of it; another user, who is in no group that the broker knows.
 USER = 65534
 STRANGER = 65533
+_DAEMON = 1
 POLICY = 'groups = ["nogroup"]\nendpoints_per_user = 4\n'
 
 #: Without any privilege, a member of the group.
@@ -402,6 +405,37 @@ def test_refused__a_subordinate_id_that_has_kept_the_group(hosts: Hosts) -> None
 def test_refused__a_process_of_another_network(hosts: Hosts) -> None:
     outside = hosts.holder(before=("unshare", "--net"))
     assert outside.do("ask", "eth0") == {"why": "the broker serves another network namespace"}
+
+
+def _stop_servers(hosts: Hosts) -> list[int]:
+    """Stops the processes in which the broker of node0 serves, so that none gives up waiting."""
+    broker = hosts.brokers["node0"].pid
+    listed = Path(f"/proc/{broker}/task/{broker}/children").read_text(encoding="ascii")
+    servers = [int(word) for word in listed.split()]
+    for server in servers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(server, signal.SIGSTOP)
+    return servers
+
+
+def test_a_user_who_connects_and_asks_nothing__others_are_served(place: Path) -> None:
+    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}") as hosts:
+        hosts.start_broker("node0", 'groups = ["nogroup", "daemon"]\n')
+        stopped: list[int] = []
+        silent = hosts.holder()
+
+        def is_refused() -> bool:
+            silent.do("crowd", 64)
+            stopped[:] = _stop_servers(hosts)
+            words = f"the broker serves too many processes of user {USER}"
+            return bool(silent.do("ask", "eth0") == {"why": words})
+
+        try:
+            assert wait_until(is_refused)
+            hosts.holder(_DAEMON).ask()
+        finally:
+            for server in stopped:
+                os.kill(server, signal.SIGKILL)
 
 
 #: What systemd does: it listens, and passes the socket on as descriptor 3.

@@ -72,7 +72,8 @@ static int ask(int connection, const struct grant_question *question, struct gra
 {
     struct grant_answer answer;
 
-    if (send(connection, question, sizeof *question, MSG_NOSIGNAL) < 0 ||
+    /* A broker that refuses before it is asked hears nothing more. */
+    if ((send(connection, question, sizeof *question, MSG_NOSIGNAL) < 0 && errno != EPIPE) ||
         !grant_receive(connection, &answer, &grant->socket)) {
         (void)snprintf(why, GRANT_WHY_BYTES,
                        "the broker (beowired) gave no answer: see its log, or restart it");
