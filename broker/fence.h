@@ -4,9 +4,10 @@
  * work without the broker, also after it has ended.
  *
  * The broker marks each granted socket (SO_MARK): FENCE_MARK in the high half, the endpoint's
- * number in the low one. Changing a mark takes CAP_NET_ADMIN in the grant's network namespace,
- * which nobody has there. All frames of the socket have its mark, whatever the process does with
- * the socket.
+ * number in the low one. Changing a mark takes CAP_NET_ADMIN, or since Linux 5.17 CAP_NET_RAW, in
+ * the grant's network namespace, which nobody has there. All frames of the socket have its mark,
+ * whatever the process does with the socket. A process with one of these capabilities on the host
+ * can mark its frames, and so send as any endpoint that has a grant.
  *
  * *Egress* is attached to the network card (clsact, egress), through which all frames of the
  * grant's interface leave:
@@ -18,8 +19,9 @@
  *      all others                      pass
  *
  * *Options* is attached to the broker's control group, to which all sockets belong that it makes.
- * It refuses options of packet(7) on marked sockets. Otherwise a process could put the card into
- * promiscuous mode (and read nothing by it), and have the kernel reserve memory without bound.
+ * It refuses options of packet(7) on marked sockets. Otherwise a process could have the card write
+ * a checksum into a frame after egress (PACKET_VNET_HDR), put it into promiscuous mode (and read
+ * nothing by it), and have the kernel reserve memory without bound.
  */
 #ifndef BEOWIRE_BROKER_FENCE_H
 #define BEOWIRE_BROKER_FENCE_H
