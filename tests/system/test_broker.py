@@ -57,12 +57,12 @@ _OWN_USER = (
 _SOL_SOCKET, _SOL_PACKET = 1, 263
 _ETHERTYPE = 0x88B5
 
-#: A node has its own /run, and shows control groups, unless `$1` is empty: $1 is the broker's.
+#: A node has its own /run, and shows control groups; $1 is the broker's.
 _PREPARE = (
     "[ -e /run/of-lab ] || { mount -t tmpfs none /run; mkdir -m 777 /run/beowire /run/of-lab; };"
-    ' if [ -n "$1" ]; then [ -e /sys/fs/cgroup/cgroup.procs ] ||'
-    " mount -t cgroup2 none /sys/fs/cgroup; mkdir -p /sys/fs/cgroup/$1;"
-    ' echo $$ >/sys/fs/cgroup/$1/cgroup.procs; fi; shift; exec "$@"'
+    " [ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup2 none /sys/fs/cgroup;"
+    " mkdir -p /sys/fs/cgroup/$1; echo $$ >/sys/fs/cgroup/$1/cgroup.procs;"
+    ' shift; exec "$@"'
 )
 
 
@@ -72,7 +72,7 @@ class Hosts:
 
     lab: LabState
     directory: Path
-    group: str = ""
+    group: str
     brokers: dict[str, "subprocess.Popen[str]"] = field(default_factory=dict)
     holders: list["Holder"] = field(default_factory=list)
 
@@ -170,7 +170,7 @@ class Holder:
 @pytest.fixture(name="hosts")
 def make_hosts(place: Path) -> Iterator[Hosts]:
     """Both nodes have a broker, which keeps the options of its sockets closed."""
-    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}") as hosts:
+    with _hosts(place) as hosts:
         hosts.start_broker("node0")
         yield hosts
 
@@ -184,16 +184,17 @@ def make_place() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _hosts(place: Path, group: str, nodes: int = 2, mtu: int = 1500) -> Iterator[Hosts]:
+def _hosts(place: Path, nodes: int = 2, mtu: int = 1500) -> Iterator[Hosts]:
+    group = f"beowire-test-{uuid.uuid4().hex[:8]}"
     lab = cluster.up_ephemeral(LabOptions(nodes=nodes, link="switch", mtu=mtu), "broker")
     hosts = Hosts(lab.state, place, group)
     try:
         yield hosts
     finally:
         hosts.close()
-        if group:
-            remove = ("sh", "-c", "rmdir /sys/fs/cgroup/$1", "sh", group)
-            subprocess.run(hosts.in_node("node0", *remove), check=True)
+        remove = hosts.in_node("node0", "rmdir", f"/sys/fs/cgroup/{group}")
+        # What was killed is in it until it has ended.
+        assert wait_until(lambda: subprocess.run(remove, check=False).returncode == 0)
         lab.close()
 
 
@@ -267,7 +268,7 @@ def test_frames__only_those_of_the_grant_leave(hosts: Hosts) -> None:
 
 
 def test_frames__longer_than_a_page(place: Path) -> None:
-    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}", mtu=9000) as hosts:
+    with _hosts(place, mtu=9000) as hosts:
         hosts.start_broker("node0")
         watcher = hosts.holder(0, "node1").open()
         holder, other = hosts.holder().ask(), hosts.holder().ask()
@@ -412,14 +413,18 @@ def _stop_servers(hosts: Hosts) -> list[int]:
     broker = hosts.brokers["node0"].pid
     listed = Path(f"/proc/{broker}/task/{broker}/children").read_text(encoding="ascii")
     servers = [int(word) for word in listed.split()]
-    for server in servers:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(server, signal.SIGSTOP)
+    _signal(servers, signal.SIGSTOP)
     return servers
 
 
+def _signal(processes: Sequence[int], number: signal.Signals) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.kill(process, number)
+
+
 def test_a_user_who_connects_and_asks_nothing__others_are_served(place: Path) -> None:
-    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}") as hosts:
+    with _hosts(place) as hosts:
         hosts.start_broker("node0", 'groups = ["nogroup", "daemon"]\n')
         stopped: list[int] = []
         silent = hosts.holder()
@@ -434,8 +439,7 @@ def test_a_user_who_connects_and_asks_nothing__others_are_served(place: Path) ->
             assert wait_until(is_refused)
             hosts.holder(_DAEMON).ask()
         finally:
-            for server in stopped:
-                os.kill(server, signal.SIGKILL)
+            _signal(stopped, signal.SIGKILL)
 
 
 #: What systemd does: it listens, and passes the socket on as descriptor 3.
@@ -452,7 +456,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def test_passed_socket__is_served(place: Path) -> None:
-    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}") as hosts:
+    with _hosts(place) as hosts:
         activate = (sys.executable, "-I", "-c", _ACTIVATE)
         hosts.start_broker("node0", before=activate)
         watcher = hosts.holder(0, "node1").open()
@@ -557,7 +561,7 @@ def _remote_shell(hosts: Hosts) -> Path:
 
 @pytest.mark.skipif(OPEN_MPI != "openmpi4", reason="Open MPI 5 names its options otherwise")
 def test_open_mpi__of_a_plain_user_over_frames(place: Path, run_beowire: RunBeowire) -> None:
-    with _hosts(place, f"beowire-test-{uuid.uuid4().hex[:8]}", nodes=3) as hosts:
+    with _hosts(place, nodes=3) as hosts:
         for node in ("node0", "node1", "node2"):
             hosts.start_broker(node)
         slots = "".join(f"{node.address} slots=2\n" for node in hosts.lab.nodes[1:])
