@@ -95,15 +95,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "predict": (
         (
-            "predict --record RECORD --nodes 16,64 -- is --class A",
+            "predict --record R --nodes 16,64 -- is --class A",
             "a program of `apps list`, from what `compare` has measured",
         ),
         (
-            "predict --record RECORD --nodes 64 --topology fat-tree:32,8 -- heat.c 512",
+            "predict --record R --nodes 64 --topology fat-tree:32,8 -- heat.c 512",
             "your own program, behind two levels of switches",
         ),
         (
-            "predict --record RECORD --nodes 2,16 --rate 25g --flags -O3 -- heat.f90",
+            "predict --record R --nodes 2,16 --rate 25g --flags -O3 -- heat.f90",
             "on a network that you do not have",
         ),
     ),

@@ -6,7 +6,6 @@ piece. So ways differ in their messages only, and the same pieces give the same 
 """
 
 import hashlib
-import shutil
 import tempfile
 from array import array
 from collections.abc import Callable, Sequence
@@ -184,9 +183,10 @@ class _Runner:
     def _keep(self, directory: Path, name: str, settings: dict[str, str]) -> None:
         assert self.asked.out is not None
         base = self.asked.out / name.replace("/", "-").replace(":", "-")
-        shutil.copyfile(directory / "platform.xml", base.with_name(f"{base.name}.xml"))
+        xml = (directory / "platform.xml").read_bytes()
+        files.write_beside(base.with_name(f"{base.name}.xml"), xml)
         lines = [f"--cfg={key}:{value}\n" for key, value in settings.items()]
-        base.with_name(f"{base.name}.cfg").write_text("".join(lines), encoding="ascii")
+        files.write_beside(base.with_name(f"{base.name}.cfg"), "".join(lines))
 
 
 def _fingerprint(program: Program) -> str:
@@ -248,4 +248,4 @@ def write_pieces(file: Path, pieces: PiecesOfWork) -> None:
     for rank in pieces.ranks:
         values.append(float(len(rank)))
         values.extend(rank)
-    files.write_whole(file, values.tobytes())
+    files.write_beside(file, values.tobytes())

@@ -448,6 +448,7 @@ OWN_FILES = {
     "places/lab/pvm.py": "scripts in a scratch directory",
     "places/lab/state.py": "the state of a lab, in a directory of ours",
     "places/mpi/places.py": "scripts in a scratch directory",
+    "predict/run.py": "platforms in a scratch directory",
     "record/writer.py": "a record grows line by line, and is never an existing file",
     "reproduce/steps.py": "the plan, in a directory that we have just made",
 }
