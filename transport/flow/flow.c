@@ -2,6 +2,8 @@
 /* The sending half of flow.h, and what is due when. */
 #include "flow.h"
 
+#include <assert.h>
+
 static_assert(FLOW_WINDOW_FRAMES < 0x8000, "credit is 16 bits of a sequence");
 
 void flow_start(struct flow *flow, uint32_t granted, uint32_t limit)
@@ -140,6 +142,7 @@ __attribute__((noinline)) static uint32_t send_lost(struct flow *flow, uint32_t 
                 flow->stuck_since_ns = out->now_ns;
             }
         }
+        assert(taken <= flow->lost_frames);
         flow->lost_frames -= taken;
         flow->retransmitted_frames += taken;
         sent += taken;
@@ -261,6 +264,7 @@ static void take_repeated(struct flow *flow, uint32_t acknowledgement, uint64_t 
 {
     while (flow->first != acknowledgement) {
         if (window_set_has(&flow->delivered, flow->first)) {
+            assert(flow->delivered_frames > 0 && !window_set_has(&flow->lost, flow->first));
             window_set_remove(&flow->delivered, flow->first);
             flow->delivered_frames--;
         } else {
@@ -314,6 +318,8 @@ static void take_sack(struct flow *flow, const struct frame *frame, uint64_t now
     if (sequence_before(flow->reported, upto)) {
         flow->reported = upto;
     }
+    /* No frame is both, and none is what was never sent. */
+    assert(flow->delivered_frames + flow->lost_frames <= flow->highest - flow->first);
     /* Only a PROBE can have told of a frame that is missing itself. */
     bool repeat_arrived = flow->probed_news && upto == flow->probed_highest &&
                           !window_set_has(&flow->delivered, upto - 1);

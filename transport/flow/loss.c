@@ -3,6 +3,8 @@
 
 #include "flow/flow.h"
 
+#include <assert.h>
+
 /** Frames behind a gap that prove a loss on a way that keeps the order. */
 #define DUPLICATE_THRESHOLD 3
 
@@ -130,6 +132,8 @@ uint32_t loss_detect(struct flow *flow, uint64_t now_ns)
         }
     }
     flow->lost_frames += found;
+    assert(flow->next - flow->first <= FLOW_WINDOW_FRAMES); /* else two would share a place */
+    assert(flow->delivered_frames + flow->lost_frames <= flow->highest - flow->first);
     if (found > 0) {
         count_calm(flow, now_ns);
         congestion_lost(&flow->congestion, now_ns, &flow->rtt);

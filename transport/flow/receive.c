@@ -2,6 +2,8 @@
 /* The receiving half of flow.h. */
 #include "flow.h"
 
+#include <assert.h>
+
 /** The peer has sent the sequences before `end`. */
 static void note_seen(struct flow *flow, uint32_t end)
 {
@@ -53,6 +55,7 @@ enum flow_verdict flow_check(struct flow *flow, const struct frame *frame, uint6
     flow->acknowledge_now = flow->acknowledge_now || sequence != flow->seen;
     window_set_add(&flow->kept, sequence);
     note_seen(flow, sequence + 1);
+    assert(flow->seen - flow->expected <= FLOW_WINDOW_FRAMES); /* or two would share a bit */
     flow->kept_frames++;
     flow_count_unacknowledged(flow, frame, now_ns);
     return FLOW_KEEP;

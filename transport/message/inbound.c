@@ -73,6 +73,7 @@ void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)
         free_chunk(layer, inbound->peer, chunk);
     }
     inbound->last_chunk = NULL;
+    assert(inbound->shared == NULL || inbound->shared->users > 0);
     if (inbound->shared != NULL && --inbound->shared->users == 0) {
         free_chunk(layer, inbound->peer, inbound->shared);
     }

@@ -7,6 +7,7 @@
 #include "pull/pull.h"
 #include "remote/remote.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     bundle_close(layer, peer);
     bundle_gathered(layer, peer);
     fail_operations(layer, peer, error);
+    assert(peer->posted == 0); /* each counted once, until it was matched or ended */
     remote_forget(layer, peer);
     while (!list_is_empty(&peer->dones)) {
         inbound_free(layer, LIST_ENTRY(peer->dones.next, struct inbound, done));
@@ -219,6 +221,8 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
         flow_abandon(&peer->flow);
         message_take_released(layer, peer);
         layer->ready_peers--;
+        /* A chunk is reserved for each frame that it may send. */
+        assert(peer->flow.granted - peer->flow.expected <= peer->chunks);
         message_return_credit(layer, peer, peer->flow.granted - peer->flow.expected);
         peer->flow.granted = peer->flow.expected;
     }

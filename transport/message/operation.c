@@ -163,6 +163,7 @@ __attribute__((noinline)) void message_disowned(struct message_layer *layer,
     while (operation != NULL) {
         struct operation *next = operation->next_of_frame;
         operation->next_of_frame = NULL;
+        assert(operation->frames_outstanding > 0);
         if (--operation->frames_outstanding == 0 && operation->state == OPERATION_DRAINING) {
             operation_done(layer, operation, operation->status);
         }

@@ -26,6 +26,7 @@ void reorder_keep(struct message_layer *layer, struct message_peer *peer, const 
     while (*place != NULL && sequence_before((*place)->sequence, chunk->sequence)) {
         place = &(*place)->next;
     }
+    assert(*place == NULL || (*place)->sequence != chunk->sequence); /* flow_check(): once each */
     chunk->next = *place;
     *place = chunk;
     if (chunk->next == NULL) {
@@ -41,6 +42,8 @@ struct chunk *reorder_take(struct message_peer *peer, struct frame *frame)
         return NULL;
     }
     peer->reordered = chunk->next;
+    /* In order, and all later than what is expected. */
+    assert(chunk->next == NULL || sequence_before(chunk->sequence, chunk->next->sequence));
     enum frame_verdict verdict = frame_decode(chunk->data, chunk->bytes, frame);
     assert(verdict == FRAME_OK); /* as when it arrived */
     (void)verdict;

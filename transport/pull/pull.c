@@ -19,6 +19,7 @@ struct pull_block *pull_open_block(struct pull *pull)
 {
     struct pull_block *block = &pull->block[pull->next_block % PULL_BLOCKS];
 
+    assert(pull->next_block < pull->blocks && !block->active);
     *block = (struct pull_block){
         .index = pull->next_block,
         .missing = pull_all_segments(pull, pull->next_block),
@@ -30,8 +31,10 @@ struct pull_block *pull_open_block(struct pull *pull)
 
 void pull_block_done(struct message_layer *layer, struct pull *pull, struct pull_block *block)
 {
+    assert(block->active && block->missing == 0 && block->accounted_bytes == 0);
     block->active = false;
     pull->blocks_done++;
+    assert(pull->blocks_done <= pull->next_block); /* done once, after they were begun */
     layer->pulls_changed = true;
     if (pull->blocks_done == pull->blocks) {
         pull_note_presence(pull);
@@ -46,6 +49,7 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
 {
     struct pull *pull = LIST_ENTRY(layer->free_pulls.next, struct pull, link);
 
+    assert(inbound->pull == NULL && inbound->peer->pulls < PULLS_PER_PEER);
     list_remove(&pull->link);
     *pull = (struct pull){
         .peer = inbound->peer,
@@ -120,6 +124,7 @@ void pull_stop(struct message_layer *layer, struct inbound *inbound)
             pull_path_settle(layer, pull->peer, &pull->block[i]);
         }
     }
+    assert(pull->inbound == inbound && pull->peer->pulls > 0);
     inbound->pull = NULL;
     pull->peer->pulls--;
     list_remove(&pull->link);

@@ -4,6 +4,8 @@
 #include "message/internal.h"
 #include "pull/pull_internal.h"
 
+#include <assert.h>
+
 static struct pull *find_pull(const struct message_layer *layer, const struct message_peer *peer,
                               uint32_t message)
 {
@@ -110,6 +112,7 @@ static bool take(struct message_layer *layer, struct pull *pull, uint64_t offset
         missing &= begin + segments == 64 ? 0 : UINT64_MAX << (begin + segments);
     }
     block->missing &= ~came;
+    assert(pull->inbound->received <= pull->inbound->bytes); /* each byte counts once */
     if (block->lane == lane) {
         draw_conclusions(layer, pull, block, UINT64_C(1) << (within + count - 1));
     }

@@ -4,6 +4,8 @@
 #include "message/internal.h"
 #include "pull/pull.h"
 
+#include <assert.h>
+
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /** How long a silent path is avoided if there is another one. If nothing has ever arrived on it, it
@@ -103,6 +105,7 @@ void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsig
         path->rate_ns = now_ns; /* idle time does not count */
         path->rate_bytes = 0;
     }
+    assert(block->accounted_bytes == 0); /* not outstanding elsewhere */
     block->lane = (uint8_t)lane;
     block->asked = block->missing;
     block->asked_ns = now_ns;
@@ -122,6 +125,7 @@ void pull_path_settle(struct message_layer *layer, struct message_peer *peer,
 {
     struct pull_path *path = &peer->pull_paths[block->lane];
 
+    assert(path->blocks > 0 && path->outstanding_bytes >= block->accounted_bytes);
     path->blocks--;
     path->outstanding_bytes -= (uint32_t)block->accounted_bytes;
     layer->lanes[block->lane].blocks--;

@@ -3,6 +3,7 @@
 #include "message/internal.h"
 #include "pull/pull.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /** The announced send, offered put or granted get with this name, or NULL. */
@@ -110,6 +111,7 @@ int serve_pull(struct message_layer *layer, struct message_peer *peer, const str
 
 static void forget(struct message_layer *layer, struct request *request)
 {
+    assert(request->peer->requests > 0);
     request->peer->requests--;
     list_remove(&request->link);
     list_prepend(&layer->free_requests, &request->link);
@@ -145,6 +147,7 @@ static struct request *end_of_message(struct message_layer *layer,
 static void fill_batch(struct message_layer *layer, const struct operation *operation,
                        struct request *request, struct pull_batch *batch)
 {
+    assert(request->wanted != 0); /* strike_out() forgets a request that is answered */
     unsigned from = (unsigned)__builtin_ctzll(request->wanted);
     unsigned most = pull_block_segments(operation->segment_bytes);
     unsigned run = run_of(request->wanted);
@@ -166,6 +169,7 @@ static void fill_batch(struct message_layer *layer, const struct operation *oper
         }
     }
     uint64_t bytes = (uint64_t)segments * operation->segment_bytes;
+    assert(offset < operation->bytes); /* serve_add() refused what is behind the end */
     uint64_t left = operation->bytes - offset;
     *batch = (struct pull_batch){
         .peer = request->peer,

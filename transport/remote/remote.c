@@ -10,12 +10,14 @@
 #include "pull/pull.h"
 #include "remote/atomic.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 /** All of it is pushed: now it waits for the peer's answer. */
 static void await_answer(struct message_peer *peer, struct operation *operation)
 {
+    assert(operation->state == OPERATION_QUEUED);
     list_remove(&operation->link);
     operation->state = OPERATION_REMOTE;
     list_append(&peer->announced, &operation->link);

@@ -9,6 +9,7 @@
 #include "pull/one_sided.h"
 #include "remote/atomic.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static struct inbound *remember(struct message_layer *layer, struct message_peer
 static void answer(struct message_layer *layer, struct inbound *inbound, enum inbound_answer how,
                    enum frame_status status)
 {
+    assert(list_is_empty(&inbound->done)); /* a request is answered once */
     inbound->answer = (uint8_t)how;
     inbound->status = (uint8_t)status;
     layer->counters.remote_refused += status != FRAME_STATUS_OK;
@@ -94,6 +96,7 @@ static int arrive_put(struct message_layer *layer, struct message_peer *peer,
     }
     inbound->status = (uint8_t)status;
     inbound->received = offset + frame->payload_bytes;
+    assert(inbound->received <= inbound->bytes); /* frame_decode() has checked that */
     peer->put = inbound->received < range.bytes ? inbound : NULL;
     if (peer->put != NULL) {
         return 0;
