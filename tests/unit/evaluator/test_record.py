@@ -431,8 +431,8 @@ def test_read_record__broken_line_in_the_middle__is_named(whole: Path) -> None:
         ({"histogram": {"buckets": [[8, 0]]}}, "histogram: "),
         ({"histogram": {"kind": "linear", "buckets": []}}, "histogram.kind: "),
         ({"cpu": None}, "cpu: "),
-        ({"type": "outcome"}, "no known type"),
-        ({"type": None}, "no known type"),
+        ({"type": "outcome"}, "unknown type"),
+        ({"type": None}, "unknown type"),
     ],
 )
 def test_read_record__wrong_value__is_named_with_its_line(
