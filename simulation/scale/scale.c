@@ -582,8 +582,9 @@ bool scale_run(const struct scale_options *options, struct scale_result *result)
 {
     struct scale scale = {.options = options, .result = result};
     struct network_options network = options->network;
+    const uint32_t nodes = options->nodes;
 
-    assert(options->nodes > 1);
+    assert(nodes > 1);
     *result = (struct scale_result){0};
     network.nodes = options->nodes + options->tcp;
     traffic_open(&scale.traffic, &options->traffic, options->seed);
@@ -614,7 +615,7 @@ bool scale_run(const struct scale_options *options, struct scale_result *result)
     live(&scale);
     uint64_t own = before + scale.network.memory;
     uint64_t after = resident();
-    result->memory_bytes = after > own ? (after - own) / options->nodes : 0;
+    result->memory_bytes = after > own ? (after - own) / nodes : 0;
     judge(&scale);
     hosts_close(&scale.hosts);
     network_close(&scale.network);

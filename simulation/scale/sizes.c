@@ -101,11 +101,11 @@ uint64_t sizes_longest(unsigned distribution)
 double sizes_mean(unsigned distribution, double (*amount)(void *context, uint64_t bytes),
                   void *context)
 {
-    const double steps = 200000;
+    const unsigned steps = 200000;
     double sum = 0;
 
-    for (double i = 0.5; i < steps; i++) {
-        sum += amount(context, at(distribution, i / steps * 1e6));
+    for (unsigned i = 0; i < steps; i++) {
+        sum += amount(context, at(distribution, (i + 0.5) / steps * 1e6));
     }
     return sum / steps;
 }
