@@ -90,4 +90,4 @@ def test_no_interface_leads_to_the_peer__a_line_says_which_were_tried(mpi: Mpi) 
     assert done.returncode != 0
     said = done.stdout + done.stderr
     assert "it has never answered over docker0: " in said, said
-    assert "say which interface is: FI_BEOWIRE_INTERFACE" in said, said
+    assert "name that one by FI_BEOWIRE_INTERFACE" in said, said
