@@ -2,31 +2,21 @@
 #include "fence.h"
 
 #include "frame/frame.h"
+#include "lane/bpf.h"
 #include "lane/packet/packet_internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define INSTRUCTION(CODE, TO, FROM, OFFSET, VALUE)                                                 \
-    ((struct bpf_insn){                                                                            \
-        .code = (CODE), .dst_reg = (TO), .src_reg = (FROM), .off = (OFFSET), .imm = (VALUE)})
-#define LOAD(SIZE, TO, FROM, OFFSET) INSTRUCTION(BPF_LDX | BPF_MEM | (SIZE), TO, FROM, OFFSET, 0)
-#define MOVE(TO, FROM) INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, TO, FROM, 0, 0)
-#define SET(TO, VALUE) INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_K, TO, 0, 0, VALUE)
-#define ADD(TO, VALUE) INSTRUCTION(BPF_ALU64 | BPF_ADD | BPF_K, TO, 0, 0, VALUE)
 #define AND(TO, VALUE) INSTRUCTION(BPF_ALU64 | BPF_AND | BPF_K, TO, 0, 0, VALUE)
 #define RIGHT(TO, BITS) INSTRUCTION(BPF_ALU64 | BPF_RSH | BPF_K, TO, 0, 0, BITS)
 #define IN_ORDER(ORDER, TO) INSTRUCTION(BPF_ALU | BPF_END | (ORDER), TO, 0, 0, 16)
-#define CALL(FUNCTION) INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, FUNCTION)
-#define RETURN() INSTRUCTION(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 #define IF_NOT(REGISTER, VALUE, GO)                                                                \
     INSTRUCTION(BPF_JMP32 | BPF_JNE | BPF_K, REGISTER, 0, GO, (int32_t)(VALUE))
 #define IF(REGISTER, VALUE, GO)                                                                    \
@@ -62,7 +52,7 @@ static int load(struct bpf_insn *code, unsigned count, enum bpf_prog_type type,
 
     finish(code, count);
     (void)snprintf(attributes.prog_name, sizeof attributes.prog_name, "%s", name);
-    int program = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof attributes);
+    int program = bpf(BPF_PROG_LOAD, &attributes);
     return program < 0 ? -errno : program;
 }
 
@@ -172,7 +162,7 @@ int fence_close_options(int group)
                              .attach_bpf_fd = (uint32_t)program,
                              .attach_type = BPF_CGROUP_SETSOCKOPT,
                              .attach_flags = BPF_F_ALLOW_OVERRIDE};
-    int status = syscall(SYS_bpf, BPF_PROG_ATTACH, &attach, sizeof attach) != 0 ? -errno : 0;
+    int status = bpf(BPF_PROG_ATTACH, &attach) != 0 ? -errno : 0;
     (void)close(program);
     return status;
 }

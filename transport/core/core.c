@@ -131,10 +131,10 @@ static void probe(struct core *core, struct core_peer *peer)
  * receive what we send over another. @return these lanes (bits), without the usual one. */
 static unsigned take_asked_by(struct core_peer *peer)
 {
-    unsigned lane_index = peer->asked_by & ~(1u << peer->route.paths.fast);
+    unsigned lanes = peer->asked_by & ~(1u << peer->route.paths.fast);
 
     peer->asked_by = 0;
-    return lane_index;
+    return lanes;
 }
 
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)

@@ -5,7 +5,6 @@ What ranks compute is measured first, in a few runs. All simulated runs then use
 piece. So ways differ in their messages only, and the same pieces give the same figures.
 """
 
-import hashlib
 import tempfile
 from array import array
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from statistics import median
 from beowire import files
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
+from beowire.places.mpi import compiling
 from beowire.predict import platform, smpi
 from beowire.predict.calibrate import VERSIONS, Parameters, Version, Way, elsewhere
 from beowire.predict.platform import Topology
@@ -134,7 +134,8 @@ class _Runner:
         """The pieces of work; those of an earlier prediction in the same directory, if there."""
         kept = None
         if self.asked.out is not None:
-            kept = self.asked.out / f"pieces-{self.nodes}-{_fingerprint(self.program)}"
+            work = compiling.digest(self.program.arguments, [self.program.binary])
+            kept = self.asked.out / f"pieces-{self.nodes}-{work}"
         if kept is not None and kept.is_file():
             self.say(f"Using the work of each of {self.nodes} nodes from {kept} ...")
             return kept
@@ -187,12 +188,6 @@ class _Runner:
         files.write_beside(base.with_name(f"{base.name}.xml"), xml)
         lines = [f"--cfg={key}:{value}\n" for key, value in settings.items()]
         files.write_beside(base.with_name(f"{base.name}.cfg"), "".join(lines))
-
-
-def _fingerprint(program: Program) -> str:
-    """Tells programs, and what they are asked to compute, apart."""
-    words = "".join(f"{word}\0" for word in program.arguments).encode()
-    return hashlib.sha256(words + program.binary.read_bytes()).hexdigest()[:12]
 
 
 def _describe(directory: Path, asked: Asked, nodes: int, parameters: Parameters) -> None:

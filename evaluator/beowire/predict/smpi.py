@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,6 @@ from beowire.apps.output import Unreadable
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.places.mpi import compiling
-
-_COMPILE_S = 300.0
 
 #: By the end of a source's name.
 _COMPILERS: Mapping[str, str] = {
@@ -209,21 +206,7 @@ def _compile(compiler: str, flags: Sequence[str], sources: Sequence[Path], targe
 
 
 def _run_compiler(command: Sequence[str]) -> None:
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-            timeout=_COMPILE_S,
-        )
-    except subprocess.TimeoutExpired:
-        raise BeowireError(f"{command[0]} does not end", 1) from None
-    except OSError as error:
-        raise BeowireError(f"{command[0]}: {error.strerror}", 1) from None
+    done = compiling.ended(command)
     if done.returncode != 0:
         said = done.stderr or done.stdout
         missing = re.search(r"undefined reference to [`'](p?mpi_\w+)'", said, re.IGNORECASE)

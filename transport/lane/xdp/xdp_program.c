@@ -2,11 +2,11 @@
 #include "lane/xdp/xdp_program.h"
 
 #include "frame/frame.h"
+#include "lane/bpf.h"
 #include "lane/packet/packet_internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <stddef.h>
@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define QUEUE 0
@@ -22,22 +21,7 @@
 /** The prefix of our programs' names; their process follows. */
 #define NAME "beowire_"
 
-static int bpf(enum bpf_cmd command, union bpf_attr *attributes)
-{
-    return (int)syscall(SYS_bpf, command, attributes, sizeof *attributes);
-}
-
 /* ---- the program ---------------------------------------------------------------------------- */
-
-#define INSTRUCTION(CODE, TO, FROM, OFFSET, VALUE)                                                 \
-    ((struct bpf_insn){                                                                            \
-        .code = (CODE), .dst_reg = (TO), .src_reg = (FROM), .off = (OFFSET), .imm = (VALUE)})
-#define LOAD(SIZE, TO, FROM, OFFSET) INSTRUCTION(BPF_LDX | BPF_MEM | (SIZE), TO, FROM, OFFSET, 0)
-#define MOVE(TO, FROM) INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, TO, FROM, 0, 0)
-#define SET(TO, VALUE) INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_K, TO, 0, 0, VALUE)
-#define ADD(TO, VALUE) INSTRUCTION(BPF_ALU64 | BPF_ADD | BPF_K, TO, 0, 0, VALUE)
-#define CALL(FUNCTION) INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, FUNCTION)
-#define RETURN() INSTRUCTION(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 /** A jump to where the frame is passed on; finish() sets its distance. */
 #define PASS_IF_GREATER(REGISTER, OTHER)                                                           \

@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,8 +49,26 @@ def run(
     patience_s: float = _COMPILE_S,
 ) -> None:
     """Runs what builds. BeowireError (exit code 1), in a line, with what it said of its cause."""
+    done = ended(command, _root(mpi), directory, patience_s)
+    if done.returncode != 0:
+        raise BeowireError(
+            f"{command[0]} fails: {cause(done.stderr or done.stdout, done.returncode)}",
+            exit_code=1,
+        )
+
+
+def ended(
+    command: Sequence[str],
+    variables: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    patience_s: float = _COMPILE_S,
+) -> subprocess.CompletedProcess[str]:
+    """What a compiler that ran to its end has said. BeowireError (exit code 1) if it did not.
+
+    `variables` are added to the environment.
+    """
     try:
-        done = subprocess.run(
+        return subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -58,18 +76,13 @@ def run(
             errors="replace",
             check=False,
             cwd=directory,
-            env={**os.environ, "LC_ALL": "C.UTF-8", **_root(mpi)},
+            env={**os.environ, "LC_ALL": "C.UTF-8", **(variables or {})},
             timeout=patience_s,
         )
     except subprocess.TimeoutExpired:
         raise BeowireError(f"{command[0]} does not end", exit_code=1) from None
     except OSError as error:
         raise BeowireError(f"{command[0]}: {error.strerror}", exit_code=1) from None
-    if done.returncode != 0:
-        raise BeowireError(
-            f"{command[0]} fails: {cause(done.stderr or done.stdout, done.returncode)}",
-            exit_code=1,
-        )
 
 
 def cause(said: str, status: int) -> str:
