@@ -132,7 +132,10 @@ def sentence(subject: str, base: str, sizes: Sequence[At]) -> str:
             text += "" if said else f" as {us}"
         said.append(f"{at} {text}")
     if rest:
-        said.append(f"{_place(rest, 1, 2)} {us} is {_times(rest)} as fast")
+        # Speeds without a significant difference may be chance.
+        decided = [one for one in rest if one.outcome is not Outcome.ALIKE]
+        where = "" if len(decided) == len(rest) else ", where the difference is significant"
+        said.append(f"{_place(rest, 1, 2)} {us} is {_times(decided)} as fast{where}")
     text = "; ".join(said)
     return text[0].upper() + text[1:]
 
@@ -172,9 +175,8 @@ def _counted(us: str, them: str, sizes: Sequence[At]) -> str:
     """Where outcomes change from size to size."""
     faster = sum(one.outcome is Outcome.FASTER for one in sizes)
     slower = sum(one.outcome is Outcome.SLOWER for one in sizes)
-    low = significant(min(one.speed for one in sizes), 2)
-    high = significant(max(one.speed for one in sizes), 2)
+    decided = [one for one in sizes if one.outcome is not Outcome.ALIKE]
     return (
         f"{us} is faster than {them} at {faster} of {len(sizes)} sizes and slower at {slower}"
-        f" ({low} to {high} times as fast)"
+        f" ({_times(decided)} as fast)"
     )

@@ -76,14 +76,14 @@ def said(found: Record) -> str:
             "Beowire is faster than TCP (tcp-spin) at 2 of 4 sizes and slower at 2"
             " (0.50 to 2.0 times as fast)",
         ),
-        # Unless most sizes are one range: then that is said, and between what the others are.
+        # Unless most sizes are one range: then that is said, and what is known of the others.
         (
             [
                 *((8, FASTER, 2.0), (16, FASTER, 1.5), (32, FASTER, 1.5), (64, ALIKE, 1.1)),
                 *((128, SLOWER, 0.9), (256, ALIKE, 1.0)),
             ],
             "Up to 32 B Beowire is 1.5 to 2.0 times as fast as TCP (tcp-spin);"
-            " from 64 B to 256 B Beowire is 0.90 to 1.1 times as fast",
+            " from 64 B to 256 B Beowire is 0.90 times as fast, where the difference is significant",
         ),
         # What is not known is not said.
         (
