@@ -83,7 +83,8 @@ def said(found: Record) -> str:
                 *((128, SLOWER, 0.9), (256, ALIKE, 1.0)),
             ],
             "Up to 32 B Beowire is 1.5 to 2.0 times as fast as TCP (tcp-spin);"
-            " from 64 B to 256 B Beowire is 0.90 times as fast, where the difference is significant",
+            " from 64 B to 256 B Beowire is 0.90 times as fast,"
+            " where the difference is significant",
         ),
         # What is not known is not said.
         (
