@@ -25,6 +25,14 @@ _BOUND_S = 60.0
 _TASK = re.compile(r"0x4[0-9a-f]{4}|\bt?4[0-9a-f]{4}|\b262\d{3}\b")
 _TIMES = re.compile(r"(Roundtrip T) =.*?(Data size)")
 
+#: frsg's verdict on two sums of squares. It never sets the variable in which the first of them
+#: begins (`PSum`), so that one is right or not as the stack happens to be, over every route; the
+#: second comes by PVM's reduction and is right in both verdicts.
+_FRSG_VERDICT = re.compile(
+    r"/ (?:Test OK: Sum of Squares of first +20 +integers is +"
+    r"|ERROR: .* by Sum1 as +-?\d+ +and by Sum2 as +)2870\b.*"
+)
+
 
 @pytest.fixture(name="machine", scope="module")
 def one_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
@@ -67,6 +75,7 @@ def _said(machine: Machine, words: str, typed: str, variables: Mapping[str, str]
 
 def _lines(text: str) -> list[str]:
     text = _TASK.sub("TASK", _TIMES.sub(r"\1\2", text))
+    text = _FRSG_VERDICT.sub("Sum2 is 2870", text)
     return sorted(line.rstrip() for line in text.splitlines())
 
 
@@ -80,7 +89,7 @@ def _lines(text: str) -> list[str]:
         ("gexample", "50\n3\n", " The 1-Norm is 1275"),
         ("fgexample", "", "  The 1-Norm is         5050"),
         ("trsg", "4\n5\n", " Test OK: Sum of Squares of first 20 integers is 2870"),
-        ("frsg", "4\n5\n", " / Test OK: Sum of Squares of first           20  integers is "),
+        ("frsg", "4\n5\n", " Sum2 is 2870"),
         ("thb 3", "", "joined group31"),
         ("gexamp 3", "", "/usr/bin/gexamp 0: sync"),
         ("inherita inherit3", "", "inherita: TASK END - sent from inherit3 TASK on machine"),
