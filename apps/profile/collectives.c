@@ -15,40 +15,26 @@ static bool in_place(const void *buffer)
         PROFILED(name, given, PMPI_##name arguments);                                              \
     }
 
-COLLECTIVE(Barrier, profile_gives(0, MPI_BYTE), (MPI_Comm comm), (comm))
+/** The same, and the function that returns at once. */
+#define BOTH(name, lower, given, parameters, arguments)                                            \
+    COLLECTIVE(name, given, parameters, arguments)                                                 \
+    COLLECTIVE(I##lower, given, (PROFILE_LIST parameters, MPI_Request * request),                  \
+               (PROFILE_LIST arguments, request))
 
-COLLECTIVE(Ibarrier, profile_gives(0, MPI_BYTE), (MPI_Comm comm, MPI_Request *request),
-           (comm, request))
+BOTH(Barrier, barrier, profile_gives(0, MPI_BYTE), (MPI_Comm comm), (comm))
 
-COLLECTIVE(Bcast,
-           profile_is_root(root, comm) ? profile_gives(count, type) : profile_gives(0, MPI_BYTE),
-           (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
-           (buffer, count, type, root, comm))
+BOTH(Bcast, bcast,
+     profile_is_root(root, comm) ? profile_gives(count, type) : profile_gives(0, MPI_BYTE),
+     (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
+     (buffer, count, type, root, comm))
 
-COLLECTIVE(Ibcast,
-           profile_is_root(root, comm) ? profile_gives(count, type) : profile_gives(0, MPI_BYTE),
-           (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
-            MPI_Request *request),
-           (buffer, count, type, root, comm, request))
+BOTH(Reduce, reduce, profile_gives(count, type),
+     (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+     (out, in, count, type, op, root, comm))
 
-COLLECTIVE(Reduce, profile_gives(count, type),
-           (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, int root,
-            MPI_Comm comm),
-           (out, in, count, type, op, root, comm))
-
-COLLECTIVE(Ireduce, profile_gives(count, type),
-           (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, int root,
-            MPI_Comm comm, MPI_Request *request),
-           (out, in, count, type, op, root, comm, request))
-
-COLLECTIVE(Allreduce, profile_gives(count, type),
-           (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-           (out, in, count, type, op, comm))
-
-COLLECTIVE(Iallreduce, profile_gives(count, type),
-           (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-            MPI_Request *request),
-           (out, in, count, type, op, comm, request))
+BOTH(Allreduce, allreduce, profile_gives(count, type),
+     (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (out, in, count, type, op, comm))
 
 COLLECTIVE(Scan, profile_gives(count, type),
            (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
@@ -58,113 +44,58 @@ COLLECTIVE(Exscan, profile_gives(count, type),
            (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
            (out, in, count, type, op, comm))
 
-COLLECTIVE(Gather, in_place(out) ? profile_gives(0, MPI_BYTE) : profile_gives(out_count, out_type),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
-            MPI_Datatype in_type, int root, MPI_Comm comm),
-           (out, out_count, out_type, in, in_count, in_type, root, comm))
+BOTH(Gather, gather,
+     in_place(out) ? profile_gives(0, MPI_BYTE) : profile_gives(out_count, out_type),
+     (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
+      MPI_Datatype in_type, int root, MPI_Comm comm),
+     (out, out_count, out_type, in, in_count, in_type, root, comm))
 
-COLLECTIVE(Igather, in_place(out) ? profile_gives(0, MPI_BYTE) : profile_gives(out_count, out_type),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
-            MPI_Datatype in_type, int root, MPI_Comm comm, MPI_Request *request),
-           (out, out_count, out_type, in, in_count, in_type, root, comm, request))
+BOTH(Gatherv, gatherv,
+     in_place(out) ? profile_gives(0, MPI_BYTE) : profile_gives(out_count, out_type),
+     (const void *out, int out_count, MPI_Datatype out_type, void *in, const int in_counts[],
+      const int in_starts[], MPI_Datatype in_type, int root, MPI_Comm comm),
+     (out, out_count, out_type, in, in_counts, in_starts, in_type, root, comm))
 
-COLLECTIVE(Gatherv, in_place(out) ? profile_gives(0, MPI_BYTE) : profile_gives(out_count, out_type),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, const int in_counts[],
-            const int in_starts[], MPI_Datatype in_type, int root, MPI_Comm comm),
-           (out, out_count, out_type, in, in_counts, in_starts, in_type, root, comm))
+BOTH(Scatter, scatter,
+     profile_is_root(root, comm) ? profile_gives_each(out_count, out_type, comm)
+                                 : profile_gives(0, MPI_BYTE),
+     (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
+      MPI_Datatype in_type, int root, MPI_Comm comm),
+     (out, out_count, out_type, in, in_count, in_type, root, comm))
 
-COLLECTIVE(Igatherv,
-           in_place(out) ? profile_gives(0, MPI_BYTE) : profile_gives(out_count, out_type),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, const int in_counts[],
-            const int in_starts[], MPI_Datatype in_type, int root, MPI_Comm comm,
-            MPI_Request *request),
-           (out, out_count, out_type, in, in_counts, in_starts, in_type, root, comm, request))
+BOTH(Scatterv, scatterv,
+     profile_is_root(root, comm) ? profile_gives_counts(out_counts, out_type, comm)
+                                 : profile_gives(0, MPI_BYTE),
+     (const void *out, const int out_counts[], const int out_starts[], MPI_Datatype out_type,
+      void *in, int in_count, MPI_Datatype in_type, int root, MPI_Comm comm),
+     (out, out_counts, out_starts, out_type, in, in_count, in_type, root, comm))
 
-COLLECTIVE(Scatter,
-           profile_is_root(root, comm) ? profile_gives_each(out_count, out_type, comm)
-                                       : profile_gives(0, MPI_BYTE),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
-            MPI_Datatype in_type, int root, MPI_Comm comm),
-           (out, out_count, out_type, in, in_count, in_type, root, comm))
+BOTH(Allgather, allgather,
+     in_place(out) ? profile_gives(in_count, in_type) : profile_gives(out_count, out_type),
+     (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
+      MPI_Datatype in_type, MPI_Comm comm),
+     (out, out_count, out_type, in, in_count, in_type, comm))
 
-COLLECTIVE(Iscatter,
-           profile_is_root(root, comm) ? profile_gives_each(out_count, out_type, comm)
-                                       : profile_gives(0, MPI_BYTE),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
-            MPI_Datatype in_type, int root, MPI_Comm comm, MPI_Request *request),
-           (out, out_count, out_type, in, in_count, in_type, root, comm, request))
+BOTH(Allgatherv, allgatherv,
+     in_place(out) ? profile_gives_own(in_counts, in_type, comm)
+                   : profile_gives(out_count, out_type),
+     (const void *out, int out_count, MPI_Datatype out_type, void *in, const int in_counts[],
+      const int in_starts[], MPI_Datatype in_type, MPI_Comm comm),
+     (out, out_count, out_type, in, in_counts, in_starts, in_type, comm))
 
-COLLECTIVE(Scatterv,
-           profile_is_root(root, comm) ? profile_gives_counts(out_counts, out_type, comm)
-                                       : profile_gives(0, MPI_BYTE),
-           (const void *out, const int out_counts[], const int out_starts[], MPI_Datatype out_type,
-            void *in, int in_count, MPI_Datatype in_type, int root, MPI_Comm comm),
-           (out, out_counts, out_starts, out_type, in, in_count, in_type, root, comm))
+BOTH(Alltoall, alltoall,
+     in_place(out) ? profile_gives_each(in_count, in_type, comm)
+                   : profile_gives_each(out_count, out_type, comm),
+     (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
+      MPI_Datatype in_type, MPI_Comm comm),
+     (out, out_count, out_type, in, in_count, in_type, comm))
 
-COLLECTIVE(Iscatterv,
-           profile_is_root(root, comm) ? profile_gives_counts(out_counts, out_type, comm)
-                                       : profile_gives(0, MPI_BYTE),
-           (const void *out, const int out_counts[], const int out_starts[], MPI_Datatype out_type,
-            void *in, int in_count, MPI_Datatype in_type, int root, MPI_Comm comm,
-            MPI_Request *request),
-           (out, out_counts, out_starts, out_type, in, in_count, in_type, root, comm, request))
-
-COLLECTIVE(Allgather,
-           in_place(out) ? profile_gives(in_count, in_type) : profile_gives(out_count, out_type),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
-            MPI_Datatype in_type, MPI_Comm comm),
-           (out, out_count, out_type, in, in_count, in_type, comm))
-
-COLLECTIVE(Iallgather,
-           in_place(out) ? profile_gives(in_count, in_type) : profile_gives(out_count, out_type),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
-            MPI_Datatype in_type, MPI_Comm comm, MPI_Request *request),
-           (out, out_count, out_type, in, in_count, in_type, comm, request))
-
-COLLECTIVE(Allgatherv,
-           in_place(out) ? profile_gives_own(in_counts, in_type, comm)
-                         : profile_gives(out_count, out_type),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, const int in_counts[],
-            const int in_starts[], MPI_Datatype in_type, MPI_Comm comm),
-           (out, out_count, out_type, in, in_counts, in_starts, in_type, comm))
-
-COLLECTIVE(Iallgatherv,
-           in_place(out) ? profile_gives_own(in_counts, in_type, comm)
-                         : profile_gives(out_count, out_type),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, const int in_counts[],
-            const int in_starts[], MPI_Datatype in_type, MPI_Comm comm, MPI_Request *request),
-           (out, out_count, out_type, in, in_counts, in_starts, in_type, comm, request))
-
-COLLECTIVE(Alltoall,
-           in_place(out) ? profile_gives_each(in_count, in_type, comm)
-                         : profile_gives_each(out_count, out_type, comm),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
-            MPI_Datatype in_type, MPI_Comm comm),
-           (out, out_count, out_type, in, in_count, in_type, comm))
-
-COLLECTIVE(Ialltoall,
-           in_place(out) ? profile_gives_each(in_count, in_type, comm)
-                         : profile_gives_each(out_count, out_type, comm),
-           (const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
-            MPI_Datatype in_type, MPI_Comm comm, MPI_Request *request),
-           (out, out_count, out_type, in, in_count, in_type, comm, request))
-
-COLLECTIVE(Alltoallv,
-           in_place(out) ? profile_gives_counts(in_counts, in_type, comm)
-                         : profile_gives_counts(out_counts, out_type, comm),
-           (const void *out, const int out_counts[], const int out_starts[], MPI_Datatype out_type,
-            void *in, const int in_counts[], const int in_starts[], MPI_Datatype in_type,
-            MPI_Comm comm),
-           (out, out_counts, out_starts, out_type, in, in_counts, in_starts, in_type, comm))
-
-COLLECTIVE(Ialltoallv,
-           in_place(out) ? profile_gives_counts(in_counts, in_type, comm)
-                         : profile_gives_counts(out_counts, out_type, comm),
-           (const void *out, const int out_counts[], const int out_starts[], MPI_Datatype out_type,
-            void *in, const int in_counts[], const int in_starts[], MPI_Datatype in_type,
-            MPI_Comm comm, MPI_Request *request),
-           (out, out_counts, out_starts, out_type, in, in_counts, in_starts, in_type, comm,
-            request))
+BOTH(Alltoallv, alltoallv,
+     in_place(out) ? profile_gives_counts(in_counts, in_type, comm)
+                   : profile_gives_counts(out_counts, out_type, comm),
+     (const void *out, const int out_counts[], const int out_starts[], MPI_Datatype out_type,
+      void *in, const int in_counts[], const int in_starts[], MPI_Datatype in_type, MPI_Comm comm),
+     (out, out_counts, out_starts, out_type, in, in_counts, in_starts, in_type, comm))
 
 COLLECTIVE(Alltoallw,
            in_place(out) ? profile_gives_types(in_counts, in_types, comm)

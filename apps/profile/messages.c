@@ -2,53 +2,25 @@
 /* messages.c - the functions of C that send and receive messages, and wait for them. */
 #include "profile.h"
 
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    PROFILED(Send, profile_sent(count, type, to), PMPI_Send(buffer, count, type, to, tag, comm));
-}
+/** A way to send: the function that waits, and the one that returns at once. */
+#define SENDS(name, lower)                                                                         \
+    int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag,              \
+                   MPI_Comm comm)                                                                  \
+    {                                                                                              \
+        PROFILED(name, profile_sent(count, type, to),                                              \
+                 PMPI_##name(buffer, count, type, to, tag, comm));                                 \
+    }                                                                                              \
+    int MPI_I##lower(const void *buffer, int count, MPI_Datatype type, int to, int tag,            \
+                     MPI_Comm comm, MPI_Request *request)                                          \
+    {                                                                                              \
+        PROFILED(I##lower, profile_sent(count, type, to),                                          \
+                 PMPI_I##lower(buffer, count, type, to, tag, comm, request));                      \
+    }
 
-int MPI_Ssend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    PROFILED(Ssend, profile_sent(count, type, to), PMPI_Ssend(buffer, count, type, to, tag, comm));
-}
-
-int MPI_Bsend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    PROFILED(Bsend, profile_sent(count, type, to), PMPI_Bsend(buffer, count, type, to, tag, comm));
-}
-
-int MPI_Rsend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    PROFILED(Rsend, profile_sent(count, type, to), PMPI_Rsend(buffer, count, type, to, tag, comm));
-}
-
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-              MPI_Request *request)
-{
-    PROFILED(Isend, profile_sent(count, type, to),
-             PMPI_Isend(buffer, count, type, to, tag, comm, request));
-}
-
-int MPI_Issend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-               MPI_Request *request)
-{
-    PROFILED(Issend, profile_sent(count, type, to),
-             PMPI_Issend(buffer, count, type, to, tag, comm, request));
-}
-
-int MPI_Ibsend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-               MPI_Request *request)
-{
-    PROFILED(Ibsend, profile_sent(count, type, to),
-             PMPI_Ibsend(buffer, count, type, to, tag, comm, request));
-}
-
-int MPI_Irsend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-               MPI_Request *request)
-{
-    PROFILED(Irsend, profile_sent(count, type, to),
-             PMPI_Irsend(buffer, count, type, to, tag, comm, request));
-}
+SENDS(Send, send)
+SENDS(Ssend, ssend)
+SENDS(Bsend, bsend)
+SENDS(Rsend, rsend)
 
 int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int to, int out_tag,
                  void *in, int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,

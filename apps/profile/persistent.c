@@ -74,57 +74,24 @@ void profile_freed(MPI_Request request)
     (void)pthread_mutex_unlock(&lock);
 }
 
-int MPI_Send_init(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                  MPI_Request *request)
-{
-    struct profile_span span = profile_enter(CALL_Send_init);
-    int result = PMPI_Send_init(buffer, count, type, to, tag, comm, request);
-
-    if (span.outer && result == MPI_SUCCESS) {
-        profile_persistent(*request, count, type, to);
+#define SEND_INIT(name)                                                                            \
+    int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag,              \
+                   MPI_Comm comm, MPI_Request *request)                                            \
+    {                                                                                              \
+        struct profile_span span = profile_enter(CALL_##name);                                     \
+        int result = PMPI_##name(buffer, count, type, to, tag, comm, request);                     \
+                                                                                                   \
+        if (span.outer && result == MPI_SUCCESS) {                                                 \
+            profile_persistent(*request, count, type, to);                                         \
+        }                                                                                          \
+        profile_leave(span);                                                                       \
+        return result;                                                                             \
     }
-    profile_leave(span);
-    return result;
-}
 
-int MPI_Ssend_init(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                   MPI_Request *request)
-{
-    struct profile_span span = profile_enter(CALL_Ssend_init);
-    int result = PMPI_Ssend_init(buffer, count, type, to, tag, comm, request);
-
-    if (span.outer && result == MPI_SUCCESS) {
-        profile_persistent(*request, count, type, to);
-    }
-    profile_leave(span);
-    return result;
-}
-
-int MPI_Bsend_init(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                   MPI_Request *request)
-{
-    struct profile_span span = profile_enter(CALL_Bsend_init);
-    int result = PMPI_Bsend_init(buffer, count, type, to, tag, comm, request);
-
-    if (span.outer && result == MPI_SUCCESS) {
-        profile_persistent(*request, count, type, to);
-    }
-    profile_leave(span);
-    return result;
-}
-
-int MPI_Rsend_init(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                   MPI_Request *request)
-{
-    struct profile_span span = profile_enter(CALL_Rsend_init);
-    int result = PMPI_Rsend_init(buffer, count, type, to, tag, comm, request);
-
-    if (span.outer && result == MPI_SUCCESS) {
-        profile_persistent(*request, count, type, to);
-    }
-    profile_leave(span);
-    return result;
-}
+SEND_INIT(Send_init)
+SEND_INIT(Ssend_init)
+SEND_INIT(Bsend_init)
+SEND_INIT(Rsend_init)
 
 int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                   MPI_Request *request)

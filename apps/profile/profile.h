@@ -90,6 +90,9 @@ void profile_freed(MPI_Request request);
 void profile_begin(void);
 void profile_report(void);
 
+/** A list without its brackets. */
+#define PROFILE_LIST(...) __VA_ARGS__
+
 /** Makes `call` the body of the function that is called `name`, and has `account` done unless it is
  *  within another one. */
 #define PROFILED(name, account, call)                                                              \
