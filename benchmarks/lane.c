@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lane.c - what a lane can do by itself, without the layers above: two processes, each on a core of
- * its own, in two network namespaces joined by a veth pair that the program makes.
+ * lane.c - what a lane costs by itself, without the layers above: both ends in one process and on
+ * one core, in two network namespaces joined by a veth pair that the program makes.
  *
- *      lane-benchmark packet|xdp|udp [MTU [SECONDS [PATTERN]]]
+ *      lane-benchmark packet|xdp|udp [MTU]
  *
- * ping-pong: half round trip of one frame of 54 bytes (8 of data), both ends polling.
- * bulk: DATA frames of a 4 MiB message, asked for in blocks as a receiver-driven pull does; the
- *     receiver puts them into the message's buffer, by copying or, "placed", by recvmsg itself.
- * frames: short frames one way, 32 in a call; "mixed" ones differ in length.
- * cost: both ends in one process and on one core, in turns: the median time that a send(), and the
- *     receive() of what it sent, take a frame. Nothing else on the machine disturbs a median much,
- *     and the slower of both bounds the rate of bulk data. And what the checksum of one takes.
+ * Prints the median time that a send(), and the receive() of what it sent, take a frame, by turns,
+ * and the time of a frame's checksum. Nothing else on the machine disturbs a median much, and the
+ * slower of both bounds the rate of bulk data. Between two processes, `beowire compare` measures
+ * the drivers beowire-packet, beowire-udp and beowire-xdp.
  */
 #include "frame/address_layout.h"
 #include "frame/crc32c.h"
@@ -30,34 +27,18 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SHORT_FRAME_BYTES 54
 #define DATA_HEAD_BYTES ((uint32_t)sizeof(struct frame_data))
 #define MESSAGE_BYTES (4u << 20)
 #define BATCH_FRAMES 64
 #define ENDPOINT 1
 #define STALLED_NS UINT64_C(2000000000)
 
-enum pattern {
-    PING_PONG,
-    BULK_COPIED,
-    BULK_PLACED,
-    FRAMES_EQUAL,
-    FRAMES_MIXED,
-    PATTERNS,
-};
-
-static const char *const pattern_names[PATTERNS] = {"ping-pong", "bulk, copied", "bulk, placed",
-                                                    "frames, equal", "frames, mixed"};
-
 struct side {
     struct lane *lane;
     struct lane_address to;
-    int control; /* to the other process */
-    uint64_t run_ns;
 };
 
 static void require(bool condition, const char *what)
@@ -76,15 +57,6 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint8_t *encode(uint8_t *room, enum frame_type type)
-{
-    uint8_t *head = room + LANE_HEADROOM;
-
-    memset(head, 0, SHORT_FRAME_BYTES);
-    frame_encode(head, &(struct frame_fields){.type = type, .destination = ENDPOINT});
-    return head;
-}
-
 /** The head of a frame of a long message. */
 static uint8_t *encode_data(uint8_t *room, uint32_t message, uint32_t segment)
 {
@@ -94,11 +66,6 @@ static uint8_t *encode_data(uint8_t *room, uint32_t message, uint32_t segment)
     frame_data_set_segment(&data, segment);
     memcpy(head, &data, sizeof data);
     return head;
-}
-
-static uint32_t segment_of(const uint8_t *head)
-{
-    return frame_data_segment((const struct frame_data *)(const void *)head);
 }
 
 static void send_all(struct side *side, struct lane_outgoing *frames, unsigned count)
@@ -125,210 +92,6 @@ static unsigned receive(struct side *side, struct lane_incoming *frames)
             since_ns = since_ns == 0 ? now_ns() : since_ns;
             require(now_ns() - since_ns < STALLED_NS, "nothing comes: a frame was lost");
         }
-    }
-}
-
-static void receive_one(struct side *side)
-{
-    struct lane_incoming frames[BATCH_FRAMES];
-
-    require(receive(side, frames) == 1, "one frame");
-    side->lane->operations->release(side->lane);
-}
-
-static void ping_pong(struct side *side, bool first)
-{
-    uint8_t room[LANE_HEADROOM + SHORT_FRAME_BYTES];
-    struct lane_outgoing frame = {.head = encode(room, FRAME_EAGER),
-                                  .head_bytes = SHORT_FRAME_BYTES};
-    uint64_t begin_ns = now_ns();
-    uint64_t rounds = 0;
-    uint8_t *last = frame.head + SHORT_FRAME_BYTES - 1;
-    struct lane_incoming frames[BATCH_FRAMES];
-
-    for (; first; rounds++) {
-        *last = now_ns() - begin_ns >= side->run_ns;
-        send_all(side, &frame, 1);
-        receive_one(side);
-        if (*last) {
-            (void)printf("%8.3f us half round trip",
-                         (double)(now_ns() - begin_ns) / (double)rounds / 2e3);
-            return;
-        }
-    }
-    do {
-        require(receive(side, frames) == 1, "one frame");
-        *last = frames[0].data[SHORT_FRAME_BYTES - 1];
-        side->lane->operations->release(side->lane);
-        send_all(side, &frame, 1);
-    } while (!*last);
-}
-
-/** Asks for bytes [offset, end of the message): what a pull request says. */
-static void ask(struct side *side, uint32_t message)
-{
-    uint8_t room[LANE_HEADROOM + SHORT_FRAME_BYTES];
-    struct lane_outgoing frame = {.head = encode(room, FRAME_EAGER),
-                                  .head_bytes = SHORT_FRAME_BYTES};
-
-    memcpy(frame.head + 28, &message, sizeof message);
-    send_all(side, &frame, 1);
-}
-
-static void send_block(struct side *side, const uint8_t *data, uint32_t message, uint32_t offset,
-                       uint32_t bytes)
-{
-    static uint8_t rooms[BATCH_FRAMES][LANE_HEADROOM + DATA_HEAD_BYTES];
-    struct lane_outgoing frames[BATCH_FRAMES];
-    uint32_t payload_bytes = side->lane->frame_bytes - DATA_HEAD_BYTES;
-    unsigned count = 0;
-
-    for (uint32_t at = offset; at < offset + bytes; at += payload_bytes) {
-        uint32_t left = offset + bytes - at;
-        uint8_t *room = rooms[count];
-        frames[count++] =
-            (struct lane_outgoing){.head = encode_data(room, message, at / payload_bytes),
-                                   .head_bytes = DATA_HEAD_BYTES,
-                                   .payload = data + at,
-                                   .payload_bytes = left < payload_bytes ? left : payload_bytes};
-        if (count == BATCH_FRAMES || count == side->lane->batch_frames) {
-            send_all(side, frames, count);
-            count = 0;
-        }
-    }
-    send_all(side, frames, count);
-}
-
-/** Whole trains, so that a block does not end in the middle of one; several of them fit what may be
- *  on its way. */
-static uint32_t block_bytes_of(const struct lane *lane)
-{
-    uint32_t train = lane->batch_frames * (lane->frame_bytes - DATA_HEAD_BYTES);
-    uint64_t blocks = lane->capacity_bytes / 4 / train;
-
-    return train * (uint32_t)(blocks < 1 ? 1 : blocks > 2 ? 2 : blocks);
-}
-
-#define BLOCKS_AHEAD 3
-
-static void bulk_send(struct side *side, uint8_t *data)
-{
-    struct lane_incoming frames[BATCH_FRAMES];
-    uint32_t block = block_bytes_of(side->lane);
-
-    memset(data, 1, MESSAGE_BYTES);
-    for (uint32_t offset = 0;;) {
-        unsigned count = receive(side, frames);
-        for (unsigned i = 0; i < count; i++) {
-            uint32_t message;
-            memcpy(&message, frames[i].data + 28, sizeof message);
-            if (message == UINT32_MAX) {
-                side->lane->operations->release(side->lane);
-                return;
-            }
-            uint32_t bytes = MESSAGE_BYTES - offset < block ? MESSAGE_BYTES - offset : block;
-            send_block(side, data, message, offset, bytes);
-            offset = offset + bytes < MESSAGE_BYTES ? offset + bytes : 0;
-        }
-        side->lane->operations->release(side->lane);
-    }
-}
-
-static void expect(struct side *side, uint8_t *target, uint32_t message)
-{
-    uint32_t payload_bytes = side->lane->frame_bytes - DATA_HEAD_BYTES;
-
-    side->lane->operations->expect(
-        side->lane,
-        &(struct lane_expectation){.target = target,
-                                   .frames = (MESSAGE_BYTES + payload_bytes - 1) / payload_bytes,
-                                   .head_bytes = DATA_HEAD_BYTES,
-                                   .payload_bytes = payload_bytes,
-                                   .bytes = MESSAGE_BYTES,
-                                   .message = message,
-                                   .from = side->to});
-}
-
-static void bulk_receive(struct side *side, uint8_t *target, bool placed)
-{
-    struct lane_incoming frames[BATCH_FRAMES];
-    uint32_t block = block_bytes_of(side->lane);
-    uint32_t blocks = (MESSAGE_BYTES + block - 1) / block;
-    uint32_t payload_bytes = side->lane->frame_bytes - DATA_HEAD_BYTES;
-    uint64_t begin_ns = now_ns();
-    uint32_t messages = 0;
-
-    memset(target, 2, MESSAGE_BYTES);
-    for (; now_ns() - begin_ns < side->run_ns; messages++) {
-        uint32_t arrived = 0;
-        uint32_t asked = 0;
-        if (placed) {
-            expect(side, target, messages);
-        }
-        while (arrived < MESSAGE_BYTES) {
-            while (asked < blocks && asked < arrived / block + BLOCKS_AHEAD) {
-                ask(side, messages);
-                asked++;
-            }
-            unsigned count = receive(side, frames);
-            for (unsigned i = 0; i < count; i++) {
-                uint32_t bytes = frames[i].bytes - DATA_HEAD_BYTES;
-                if (frames[i].payload == NULL) {
-                    size_t at = (size_t)segment_of(frames[i].data) * payload_bytes;
-                    memcpy(target + at, frames[i].data + DATA_HEAD_BYTES, bytes);
-                }
-                arrived += bytes;
-            }
-            side->lane->operations->release(side->lane);
-        }
-    }
-    uint64_t took_ns = now_ns() - begin_ns;
-    ask(side, UINT32_MAX);
-    struct lane *lane = side->lane;
-    (void)printf("%8.2f GB/s, %llu of %llu frames placed",
-                 (double)messages * MESSAGE_BYTES / (double)took_ns,
-                 (unsigned long long)lane->placed_frames,
-                 (unsigned long long)lane->received_frames);
-}
-
-static void frames_send(struct side *side, bool mixed)
-{
-    enum { COUNT = 32 };
-    static uint8_t rooms[COUNT][LANE_HEADROOM + SHORT_FRAME_BYTES];
-    struct lane_outgoing frames[COUNT];
-    struct lane_incoming stop[BATCH_FRAMES];
-
-    for (unsigned i = 0; i < COUNT; i++) {
-        frames[i] =
-            (struct lane_outgoing){.head = encode(rooms[i], FRAME_EAGER),
-                                   .head_bytes = SHORT_FRAME_BYTES - (mixed ? 7 - i % 8 : 0)};
-    }
-    while (side->lane->operations->receive(side->lane, stop, BATCH_FRAMES) == 0) {
-        send_all(side, frames, COUNT);
-    }
-    side->lane->operations->release(side->lane);
-}
-
-static void frames_receive(struct side *side)
-{
-    struct lane_incoming frames[BATCH_FRAMES];
-    uint64_t begin_ns = now_ns();
-    uint64_t arrived = 0;
-    uint64_t took_ns = 0;
-
-    while (took_ns < side->run_ns) {
-        for (unsigned i = 0; i < 16; i++) {
-            arrived += receive(side, frames);
-            side->lane->operations->release(side->lane);
-        }
-        took_ns = now_ns() - begin_ns;
-    }
-    (void)side->lane->operations->status(side->lane);
-    (void)printf("%8.2f Mframe/s taken, %llu dropped", (double)arrived * 1e3 / (double)took_ns,
-                 (unsigned long long)side->lane->dropped_frames);
-    ask(side, 0);
-    while (side->lane->operations->receive(side->lane, frames, BATCH_FRAMES) > 0) {
-        side->lane->operations->release(side->lane);
     }
 }
 
@@ -526,97 +289,27 @@ static void measure_costs(const char *kind, int mtu, int here, int far)
     b.lane->operations->close(b.lane);
 }
 
-static void find_other(struct side *side)
-{
-    struct address_layout own = address_of(side->lane);
-    struct address_layout other;
-
-    require(write(side->control, &own, sizeof own) == sizeof own, "write");
-    require(read(side->control, &other, sizeof other) == sizeof other, "read");
-    require(side->lane->operations->reach(side->lane, &other, &side->to) == 0, "reach");
-}
-
-static void run(struct side *side, enum pattern pattern, bool first, uint8_t *data)
-{
-    switch (pattern) {
-    case PING_PONG:
-        ping_pong(side, first);
-        break;
-    case BULK_COPIED:
-    case BULK_PLACED:
-        if (first) {
-            bulk_receive(side, data, pattern == BULK_PLACED);
-        } else {
-            bulk_send(side, data);
-        }
-        break;
-    case FRAMES_EQUAL:
-    case FRAMES_MIXED:
-        if (first) {
-            frames_receive(side);
-        } else {
-            frames_send(side, pattern == FRAMES_MIXED);
-        }
-        break;
-    case PATTERNS:
-        break;
-    }
-}
-
-static void pin_to(unsigned core)
+static void pin_to_first_core(void)
 {
     cpu_set_t cores;
 
     CPU_ZERO(&cores);
-    CPU_SET(core, &cores);
-    require(sched_setaffinity(0, sizeof cores, &cores) == 0, "a second core");
-}
-
-/** One of both processes. */
-static void be(bool first, const char *kind, int mtu, uint64_t run_ns, const char *only,
-               int control)
-{
-    const char *interface = first ? "end0" : "end1";
-    uint8_t *data = make_data(first);
-
-    pin_to(first);
-    for (unsigned pattern = 0; pattern < PATTERNS; pattern++) {
-        if (strncmp(pattern_names[pattern], only, strlen(only)) != 0) {
-            continue;
-        }
-        struct side side = {
-            .lane = open_lane(kind, interface), .control = control, .run_ns = run_ns};
-        find_other(&side);
-        if (pattern != BULK_PLACED || side.lane->operations->expect != NULL) {
-            run(&side, (enum pattern)pattern, first, data);
-            if (first) {
-                (void)printf("  (%s, MTU %d, %s)\n", kind, mtu, pattern_names[pattern]);
-                (void)fflush(stdout);
-            }
-        }
-        side.lane->operations->close(side.lane);
-        char done = 0; /* both have closed before the next is opened */
-        require(write(control, &done, 1) == 1 && read(control, &done, 1) == 1, "the other end");
-    }
+    CPU_SET(0, &cores);
+    require(sched_setaffinity(0, sizeof cores, &cores) == 0, "the first core");
 }
 
 int main(int argc, char **argv)
 {
-    int control[2];
-
     if (argc < 2 || (strcmp(argv[1], "packet") != 0 && strcmp(argv[1], "xdp") != 0 &&
                      strcmp(argv[1], "udp") != 0)) {
-        (void)fprintf(stderr, "usage: lane-benchmark packet|xdp|udp [MTU [SECONDS [PATTERN]]]\n");
+        (void)fprintf(stderr, "usage: lane-benchmark packet|xdp|udp [MTU]\n");
         return 2;
     }
-    int mtu = argc > 2 ? atoi(argv[2]) : 1500;       /* NOLINT: a wrong one is refused below */
-    double seconds = argc > 3 ? atof(argv[3]) : 1.0; /* NOLINT */
-    if (mtu < 576 || mtu > 65535 || seconds <= 0 || seconds > 60) {
-        (void)fprintf(stderr, "lane-benchmark: the MTU is 576 to 65535, the time at most 60 s\n");
+    int mtu = argc > 2 ? atoi(argv[2]) : 1500; /* NOLINT: a wrong one is refused below */
+    if (mtu < 576 || mtu > 65535) {
+        (void)fprintf(stderr, "lane-benchmark: the MTU is 576 to 65535\n");
         return 2;
     }
-    uint64_t run_ns = (uint64_t)(seconds * 1e9);
-    const char *only = argc > 4 ? argv[4] : "";
     namespace_enter(argv);
     int far = namespace_move_far_end();
     int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -625,23 +318,7 @@ int main(int argc, char **argv)
     namespace_go(far);
     set_mtu("end1", mtu);
     namespace_go(here);
-    if (strncmp("cost", only, strlen(only)) == 0) {
-        pin_to(0);
-        measure_costs(argv[1], mtu, here, far);
-    }
-    require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) == 0, "socketpair");
-    (void)fflush(stdout);
-    pid_t child = fork();
-    require(child >= 0, "fork");
-    if (child == 0) {
-        close(control[0]);
-        namespace_go(far);
-        be(false, argv[1], mtu, run_ns, only, control[1]);
-        return 0;
-    }
-    close(control[1]);
-    be(true, argv[1], mtu, run_ns, only, control[0]);
-    int status = 0;
-    require(waitpid(child, &status, 0) == child, "waitpid");
-    return status == 0 ? 0 : 1;
+    pin_to_first_core();
+    measure_costs(argv[1], mtu, here, far);
+    return 0;
 }
