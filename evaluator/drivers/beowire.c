@@ -468,107 +468,59 @@ static void driver_close(void *opened)
     free(session);
 }
 
-/* The functions of a driver do not get its name: each driver has its own two. */
-#define OVER(name, lanes)                                                                          \
-    static int name##_probe(const struct driver_options *options, char *reason,                    \
-                            size_t reason_bytes)                                                   \
+/* A driver over some lanes. Its functions do not get its name: each driver has its own two. */
+#define OVER(own, lanes, at, called, says)                                                         \
+    static int own##_probe(const struct driver_options *options, char *reason,                     \
+                           size_t reason_bytes)                                                    \
     {                                                                                              \
         return probe_over(lanes, options, reason, reason_bytes);                                   \
     }                                                                                              \
-    static int name##_open(const struct driver_options *options, void **session, char *error,      \
-                           size_t error_bytes)                                                     \
+    static int own##_open(const struct driver_options *options, void **session, char *error,       \
+                          size_t error_bytes)                                                      \
     {                                                                                              \
         return open_over(lanes, options, session, error, error_bytes);                             \
-    }
+    }                                                                                              \
+    static const struct driver own = {                                                             \
+        .abi = DRIVER_ABI,                                                                         \
+        .name = (called),                                                                          \
+        .summary = (says),                                                                         \
+        .placement = (at),                                                                         \
+        .reliable = true,                                                                          \
+        .spins = true,                                                                             \
+        .min_size = 1,                                                                             \
+        .max_size = BEOWIRE_MESSAGE_BYTES_MAX,                                                     \
+        .probe = own##_probe,                                                                      \
+        .open = own##_open,                                                                        \
+        .address = driver_address,                                                                 \
+        .connect = driver_connect,                                                                 \
+        .prepare = driver_prepare,                                                                 \
+        .send = driver_send,                                                                       \
+        .receive = driver_receive,                                                                 \
+        .stream_send = driver_stream_send,                                                         \
+        .stream_receive = driver_stream_receive,                                                   \
+        .flush = driver_flush,                                                                     \
+        .close = driver_close,                                                                     \
+        .post_send = driver_post_send,                                                             \
+        .post_receive = driver_post_receive,                                                       \
+        .progress = driver_progress,                                                               \
+    };
 
-OVER(all, ALL_LANES)
-OVER(packet, PACKET_LANE)
-OVER(xdp, XDP_LANES)
-OVER(tso, TSO_LANES)
-OVER(udp, UDP_LANE)
-OVER(tipc, TIPC_LANE)
-OVER(verbs, VERBS_LANE)
-OVER(shared, SHM_LANE)
-
-#define COMMON                                                                                     \
-    .abi = DRIVER_ABI, .reliable = true, .spins = true, .min_size = 1,                             \
-    .max_size = BEOWIRE_MESSAGE_BYTES_MAX, .address = driver_address, .connect = driver_connect,   \
-    .prepare = driver_prepare, .send = driver_send, .receive = driver_receive,                     \
-    .stream_send = driver_stream_send, .stream_receive = driver_stream_receive,                    \
-    .flush = driver_flush, .close = driver_close, .post_send = driver_post_send,                   \
-    .post_receive = driver_post_receive, .progress = driver_progress
-
-static const struct driver driver_beowire = {
-    COMMON,
-    .name = "beowire",
-    .summary = "Beowire's transport over Ethernet frames and UDP: reliable, in order; spins",
-    .placement = DRIVER_PAIR,
-    .probe = all_probe,
-    .open = all_open,
-};
-
-static const struct driver driver_packet = {
-    COMMON,
-    .name = "beowire-packet",
-    .summary = "Beowire's transport over Ethernet frames alone (lane packet); spins",
-    .placement = DRIVER_PAIR,
-    .probe = packet_probe,
-    .open = packet_open,
-};
-
-static const struct driver driver_xdp = {
-    COMMON,
-    .name = "beowire-xdp",
-    .summary = "Beowire's transport over Ethernet frames through AF_XDP (lane xdp); spins",
-    .placement = DRIVER_PAIR,
-    .probe = xdp_probe,
-    .open = xdp_open,
-};
-
-static const struct driver driver_tso = {
-    COMMON,
-    .name = "beowire-tso",
-    .summary = "Beowire's transport over frames, with segmentation offload (lane tso); spins",
-    .placement = DRIVER_PAIR,
-    .probe = tso_probe,
-    .open = tso_open,
-};
-
-static const struct driver driver_udp = {
-    COMMON,
-    .name = "beowire-udp",
-    .summary = "Beowire's transport over UDP alone, which needs no privilege (lane udp); spins",
-    .placement = DRIVER_PAIR,
-    .probe = udp_probe,
-    .open = udp_open,
-};
-
-static const struct driver driver_tipc = {
-    COMMON,
-    .name = "beowire-tipc",
-    .summary = "Beowire's transport over TIPC, where the kernel has it (lane tipc); spins",
-    .placement = DRIVER_PAIR,
-    .probe = tipc_probe,
-    .open = tipc_open,
-};
-
-static const struct driver driver_verbs = {
-    COMMON,
-    .name = "beowire-verbs",
-    .summary = "Beowire's transport over datagrams of an RDMA device (lane verbs); spins",
-    .placement = DRIVER_PAIR,
-    .probe = verbs_probe,
-    .open = verbs_open,
-};
-
-static const struct driver driver_shm = {
-    COMMON,
-    .name = "beowire-shm",
-    .summary = "Beowire's transport within a host, through shared memory (lane shm); spins",
-    .placement = DRIVER_HOST,
-    .probe = shared_probe,
-    .open = shared_open,
-};
+OVER(driver_beowire, ALL_LANES, DRIVER_PAIR, "beowire",
+     "Beowire's transport over Ethernet frames and UDP: reliable, in order; spins")
+OVER(driver_packet, PACKET_LANE, DRIVER_PAIR, "beowire-packet",
+     "Beowire's transport over Ethernet frames alone (lane packet); spins")
+OVER(driver_xdp, XDP_LANES, DRIVER_PAIR, "beowire-xdp",
+     "Beowire's transport over Ethernet frames through AF_XDP (lane xdp); spins")
+OVER(driver_tso, TSO_LANES, DRIVER_PAIR, "beowire-tso",
+     "Beowire's transport over frames, with segmentation offload (lane tso); spins")
+OVER(driver_udp, UDP_LANE, DRIVER_PAIR, "beowire-udp",
+     "Beowire's transport over UDP alone, which needs no privilege (lane udp); spins")
+OVER(driver_tipc, TIPC_LANE, DRIVER_PAIR, "beowire-tipc",
+     "Beowire's transport over TIPC, where the kernel has it (lane tipc); spins")
+OVER(driver_verbs, VERBS_LANE, DRIVER_PAIR, "beowire-verbs",
+     "Beowire's transport over datagrams of an RDMA device (lane verbs); spins")
+OVER(driver_shm, SHM_LANE, DRIVER_HOST, "beowire-shm",
+     "Beowire's transport within a host, through shared memory (lane shm); spins")
 
 const struct driver *const *beowire_driver_table(void)
 {

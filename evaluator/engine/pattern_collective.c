@@ -222,80 +222,30 @@ static int respond(struct run *run, enum driver_collective what)
     return error;
 }
 
-#define NEEDS (PATTERN_NEEDS_PEER | PATTERN_NEEDS_RELIABLE | PATTERN_NEEDS_COLLECTIVE)
+/* A pattern of one operation: its functions do not get its name. */
+#define COLLECTIVE(row, what, lower, called, says)                                                 \
+    static int initiate_##lower(struct run *run)                                                   \
+    {                                                                                              \
+        return initiate(run, what);                                                                \
+    }                                                                                              \
+    static int respond_##lower(struct run *run)                                                    \
+    {                                                                                              \
+        return respond(run, what);                                                                 \
+    }                                                                                              \
+    const struct pattern row = {                                                                   \
+        .name = (called),                                                                          \
+        .summary = (says),                                                                         \
+        .reports = PATTERN_TIMES,                                                                  \
+        .needs = PATTERN_NEEDS_PEER | PATTERN_NEEDS_RELIABLE | PATTERN_NEEDS_COLLECTIVE,           \
+        .initiate = initiate_##lower,                                                              \
+        .respond = respond_##lower,                                                                \
+    };
 
-static int initiate_barrier(struct run *run)
-{
-    return initiate(run, DRIVER_BARRIER);
-}
-
-static int respond_barrier(struct run *run)
-{
-    return respond(run, DRIVER_BARRIER);
-}
-
-const struct pattern PATTERN_BARRIER = {
-    .name = "barrier",
-    .summary = "barriers: each end waits for all others",
-    .reports = PATTERN_TIMES,
-    .needs = NEEDS,
-    .initiate = initiate_barrier,
-    .respond = respond_barrier,
-};
-
-static int initiate_broadcast(struct run *run)
-{
-    return initiate(run, DRIVER_BROADCAST);
-}
-
-static int respond_broadcast(struct run *run)
-{
-    return respond(run, DRIVER_BROADCAST);
-}
-
-const struct pattern PATTERN_BROADCAST = {
-    .name = "broadcast",
-    .summary = "broadcasts: one end sends to all, another one each time",
-    .reports = PATTERN_TIMES,
-    .needs = NEEDS,
-    .initiate = initiate_broadcast,
-    .respond = respond_broadcast,
-};
-
-static int initiate_allreduce(struct run *run)
-{
-    return initiate(run, DRIVER_ALLREDUCE);
-}
-
-static int respond_allreduce(struct run *run)
-{
-    return respond(run, DRIVER_ALLREDUCE);
-}
-
-const struct pattern PATTERN_ALLREDUCE = {
-    .name = "allreduce",
-    .summary = "reductions: all ends get the sum, byte by byte, of their messages",
-    .reports = PATTERN_TIMES,
-    .needs = NEEDS,
-    .initiate = initiate_allreduce,
-    .respond = respond_allreduce,
-};
-
-static int initiate_alltoall(struct run *run)
-{
-    return initiate(run, DRIVER_ALLTOALL);
-}
-
-static int respond_alltoall(struct run *run)
-{
-    return respond(run, DRIVER_ALLTOALL);
-}
-
-const struct pattern PATTERN_ALLTOALL = {
-    .name = "alltoall",
-    .summary = "exchanges: each end sends a message to each, itself included",
-    .reports = PATTERN_TIMES,
-    .needs = NEEDS,
-    .initiate = initiate_alltoall,
-    .respond = respond_alltoall,
-};
+COLLECTIVE(PATTERN_BARRIER, DRIVER_BARRIER, barrier, "barrier",
+           "barriers: each end waits for all others")
+COLLECTIVE(PATTERN_BROADCAST, DRIVER_BROADCAST, broadcast, "broadcast",
+           "broadcasts: one end sends to all, another one each time")
+COLLECTIVE(PATTERN_ALLREDUCE, DRIVER_ALLREDUCE, allreduce, "allreduce",
+           "reductions: all ends get the sum, byte by byte, of their messages")
+COLLECTIVE(PATTERN_ALLTOALL, DRIVER_ALLTOALL, alltoall, "alltoall",
+           "exchanges: each end sends a message to each, itself included")
