@@ -77,7 +77,6 @@ static void wait_for_links(void)
 
 static int make_hosts(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < LONG_BYTES; i++) {
         long_message[i] = (uint8_t)(i * 7 + (i >> 12) + 1);
     }
@@ -215,7 +214,6 @@ static struct beowire_completion await(beowire_endpoint *endpoint)
 
 static void only_wait(beowire_endpoint *endpoint, int out)
 {
-    (void)out;
     for (;;) {
         (void)beowire_wait(endpoint, SECOND);
     }
@@ -540,7 +538,6 @@ static void echo(beowire_endpoint *endpoint, int out)
 {
     static uint8_t room[ECHO_BYTES];
 
-    (void)out;
     for (;;) {
         struct beowire_completion done = {0};
         if (beowire_receive(endpoint, BEOWIRE_ANY_PEER, 0, UINT64_MAX, room, sizeof room, room) !=
@@ -668,7 +665,6 @@ TEST(beowire_send__past_a_refusal_while_the_other_way_is_down)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     return run_listed_tests(make_hosts, NULL);
 }

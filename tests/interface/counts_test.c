@@ -159,7 +159,6 @@ static char *buffers[2];
 
 static int set_up(void **state)
 {
-    (void)state;
     int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     int far = namespace_move_far_end();
 
@@ -192,7 +191,6 @@ static int set_up(void **state)
 
 static int take_down(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         (void)beowire_close(endpoints[i], 0);
         close(sockets[i]);
@@ -477,7 +475,6 @@ TEST(tcp__the_document_has_what_it_takes)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     read_document();
     return run_listed_tests(set_up, take_down);

@@ -78,7 +78,6 @@ static volatile sig_atomic_t signals;
 
 static void count_signal(int number)
 {
-    (void)number;
     signals = signals + 1;
 }
 

@@ -56,7 +56,6 @@ static const uint8_t untouched[SLICE_BYTES];
 
 static int make_contents(void **state)
 {
-    (void)state;
     for (uint64_t index = 0; index <= OPERATIONS; index++) {
         for (uint64_t at = 0; at < SLICE_BYTES; at++) {
             contents[index][at] = (uint8_t)(index * 31 + at * 7 + (at >> 9));

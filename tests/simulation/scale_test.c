@@ -30,9 +30,6 @@ static void deliver(void *context, struct network_frame *frame, uint64_t now_ns)
 
 static void has_room(void *context, uint32_t node, uint64_t now_ns)
 {
-    (void)context;
-    (void)node;
-    (void)now_ns;
 }
 
 static const struct network_options one_switch = {
@@ -217,7 +214,6 @@ TEST(schedule_take__by_time_then_in_the_order_of_setting)
 
 static double bytes_of(void *context, uint64_t bytes)
 {
-    (void)context;
     return (double)bytes;
 }
 

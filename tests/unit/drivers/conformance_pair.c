@@ -111,7 +111,6 @@ static void sizes_responder(struct pair *pair)
 
 void pingpong__every_size_arrives_intact(void **state)
 {
-    (void)state;
     assert_int_equal(pair_play(driver, with_interfaces, 1, sizes_initiator, sizes_responder), 0);
 }
 
@@ -196,7 +195,6 @@ static void stream_responder(struct pair *pair)
 
 void stream__whole_and_in_order(void **state)
 {
-    (void)state;
     assert_int_equal(pair_play(driver, with_interfaces, 1, stream_initiator, stream_responder), 0);
 }
 
@@ -255,7 +253,6 @@ static void posted_responder(struct pair *pair)
 
 void stream__posted_in_advance(void **state)
 {
-    (void)state;
     assert_int_equal(driver->stream_send == NULL, driver->stream_receive == NULL);
     if (driver->stream_send != NULL) {
         assert_int_equal(pair_play(driver, with_interfaces, 1, posted_initiator, posted_responder),
@@ -295,7 +292,6 @@ static void both_responder(struct pair *pair)
 
 void sessions__two_at_once_do_not_mix(void **state)
 {
-    (void)state;
     if (one_at_a_time) {
         skip();
     }
@@ -330,7 +326,6 @@ static void killed_responder(struct pair *pair)
 
 void peer__killed(void **state)
 {
-    (void)state;
     int status = pair_play(driver, with_interfaces, 1, killed_initiator, killed_responder);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
@@ -372,7 +367,6 @@ static void left_responder(struct pair *pair)
 
 void close__what_was_sent_before_arrives(void **state)
 {
-    (void)state;
     if (driver->reliable) {
         assert_int_equal(pair_play(driver, with_interfaces, 1, leaving_initiator, left_responder),
                          0);
@@ -447,7 +441,6 @@ static void late_responder(struct pair *pair)
 
 void stop__while_receiving(void **state)
 {
-    (void)state;
     assert_int_equal(pair_play(driver, with_interfaces, 1, waiting_initiator, late_responder), 0);
 }
 
@@ -475,7 +468,6 @@ static void pushing_initiator(struct pair *pair)
 
 void stop__while_sending(void **state)
 {
-    (void)state;
     if (driver->reliable) {
         assert_int_equal(pair_play(driver, with_interfaces, 1, pushing_initiator, silent_responder),
                          0);

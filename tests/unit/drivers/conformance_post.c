@@ -86,7 +86,6 @@ static void both_ways(struct pair *pair)
 
 void post__both_ways_at_once(void **state)
 {
-    (void)state;
     if (driver->progress == NULL) {
         assert_null(driver->post_send);
         assert_null(driver->post_receive);
@@ -116,7 +115,6 @@ static void let_wait(struct pair *pair)
 
 void post__stop_while_waiting(void **state)
 {
-    (void)state;
     if (driver->progress != NULL) {
         assert_int_equal(pair_play(driver, with_interfaces, 1, wait_in_vain, let_wait), 0);
     }

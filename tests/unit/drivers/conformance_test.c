@@ -83,7 +83,6 @@ static int open_descriptors(void)
 
 static void probe__ready_and_leaves_nothing_open(void **state)
 {
-    (void)state;
     struct pair pair;
     char reason[DRIVER_REASON_BYTES] = "";
     pair_alone(&pair, driver, with_interfaces, DRIVER_INITIATOR);
@@ -98,7 +97,6 @@ static void probe__ready_and_leaves_nothing_open(void **state)
 
 static void close__leaves_nothing_open(void **state)
 {
-    (void)state;
     int before = open_descriptors();
     for (int role = DRIVER_INITIATOR; role <= DRIVER_RESPONDER; role++) {
         struct pair pair;
@@ -114,7 +112,6 @@ static void close__leaves_nothing_open(void **state)
 
 static void open__interface_that_is_not_there(void **state)
 {
-    (void)state;
     struct pair pair;
     void *session = NULL;
     char error[DRIVER_REASON_BYTES] = "";
@@ -134,7 +131,6 @@ static void open__interface_that_is_not_there(void **state)
 /* Addresses of the drivers of a file are read by the same lines: all but the first get a few. */
 static void connect__address_that_is_none(void **state)
 {
-    (void)state;
     static const char *const TEXTS[] = {
         "",
         "x",
@@ -172,7 +168,6 @@ static void connect__address_that_is_none(void **state)
 /* The other end has opened a session, told its address, and gone. */
 static void connect__nobody_there(void **state)
 {
-    (void)state;
     struct pair near;
     struct pair far;
     void *session = NULL;
@@ -194,7 +189,6 @@ static void connect__nobody_there(void **state)
 
 static void send__every_size_without_another_end(void **state)
 {
-    (void)state;
     struct pair pair;
     void *session = NULL;
     char error[DRIVER_REASON_BYTES] = "";
@@ -213,7 +207,6 @@ static void send__every_size_without_another_end(void **state)
 /* Not ready: then there is one line that says why, and open() says so, too. */
 static void absent__says_why_and_does_not_open(void **state)
 {
-    (void)state;
     struct pair pair;
     void *session = NULL;
     char reason[DRIVER_REASON_BYTES] = "";

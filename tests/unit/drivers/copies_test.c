@@ -34,20 +34,17 @@ static void copies_exactly(copy_function *copy)
 
 static void bytes__every_length_and_alignment(void **state)
 {
-    (void)state;
     copies_exactly(copy_bytes);
 }
 
 #if COPIES_ON_X86
 static void movsb__every_length_and_alignment(void **state)
 {
-    (void)state;
     copies_exactly(copy_movsb);
 }
 
 static void nontemporal__every_length_and_alignment(void **state)
 {
-    (void)state;
     copies_exactly(copy_nontemporal);
 }
 #endif

@@ -309,7 +309,6 @@ void fake_serve(void)
 
 void *fake_serve_for_ever(void *unused)
 {
-    (void)unused;
     for (;;) {
         struct pollfd pollers[CONNECTIONS];
         nfds_t count = 0;

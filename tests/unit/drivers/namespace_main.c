@@ -8,7 +8,6 @@
 /** Weak: a test that has to prepare something first has a main() of its own. */
 __attribute__((weak)) int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     return run_listed_tests(NULL, NULL);
 }

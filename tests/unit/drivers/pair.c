@@ -127,7 +127,6 @@ uint64_t pair_hear(const struct pair *pair)
 
 static void be_called(int number)
 {
-    (void)number;
 }
 
 void pair_call(const struct pair *pair, uint64_t word)

@@ -15,7 +15,6 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *time);
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *time)
 {
-    (void)id;
     now_ns += step_ns;
     time->tv_sec = (time_t)(now_ns / 1000000000);
     time->tv_nsec = (long)(now_ns % 1000000000);
@@ -24,7 +23,6 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *time)
 
 static bool stopped(void *context)
 {
-    (void)context;
     return ++questions == stop_at_question;
 }
 
@@ -32,7 +30,6 @@ static const struct driver_host HOST = {.stopped = stopped};
 
 static int reset(void **state)
 {
-    (void)state;
     now_ns = 1000000000;
     step_ns = 100000; /* 0.1 ms a look */
     questions = 0;

@@ -30,7 +30,6 @@ static int filters(void)
 
 static int adds_two(const void *context, char *text, size_t bytes)
 {
-    (void)context;
     struct call_cost cost;
     if (call_cost_add(0, &cost, text, bytes) != 0 ||
         call_cost_add(CALL_COST_STEPS_MAX, &cost, text, bytes) != 0) {
@@ -42,7 +41,6 @@ static int adds_two(const void *context, char *text, size_t bytes)
 /* A kernel without filters, as far as the child can tell. */
 static int adds_without_seccomp(const void *context, char *text, size_t bytes)
 {
-    (void)context;
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),

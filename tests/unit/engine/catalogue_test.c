@@ -11,32 +11,23 @@
 
 static int ready(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    (void)reason;
-    (void)reason_bytes;
     return strcmp(options->interface, "eth7") == 0 ? 0 : -ENODEV;
 }
 
 static int crashes(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    (void)options;
-    (void)reason;
-    (void)reason_bytes;
     (void)raise(SIGKILL);
     return 0;
 }
 
 static int refuses(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    (void)options;
     (void)snprintf(reason, reason_bytes, "install it first");
     return -ENOENT;
 }
 
 static int fails_silently(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    (void)options;
-    (void)reason;
-    (void)reason_bytes;
     return -EPERM;
 }
 

@@ -86,7 +86,6 @@ static const struct driver DRIVER = {
 
 static bool never(void *context)
 {
-    (void)context;
     return false;
 }
 

@@ -85,14 +85,12 @@ TEST(find__by_exact_name)
 
 static int make_path(void **state)
 {
-    (void)state;
     int fd = mkstemp(path);
     return fd < 0 ? -1 : close(fd);
 }
 
 static int remove_path(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 

@@ -14,7 +14,6 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *time);
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *time)
 {
-    (void)id;
     time->tv_sec = (time_t)(now_ns / NS_PER_SECOND);
     time->tv_nsec = (long)(now_ns % NS_PER_SECOND);
     return 0;
@@ -31,7 +30,6 @@ uint64_t interrupt_after;
 
 static int fake_send(void *session, const void *data, uint64_t size)
 {
-    (void)session;
     fake.sends++;
     fake.last_sent_bytes = size;
     now_ns += fake.send_ns;
@@ -41,7 +39,6 @@ static int fake_send(void *session, const void *data, uint64_t size)
 
 static int fake_receive(void *session, void *data, uint64_t size)
 {
-    (void)session;
     fake.receives++;
     fake.last_received_bytes = size;
     if (fake.timeouts_after != 0 && fake.receives > fake.timeouts_after) {
@@ -74,14 +71,12 @@ int fake_stream_receive(void *session, void *data, uint64_t size, uint64_t more)
 
 static int fake_flush(void *session)
 {
-    (void)session;
     fake.flushes++;
     return 0;
 }
 
 static bool interrupted(void *context)
 {
-    (void)context;
     return interrupt_after != 0 && fake.sends >= interrupt_after;
 }
 

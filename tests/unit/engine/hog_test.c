@@ -30,7 +30,6 @@ static void begin(enum hog_kind kind, int percent)
 
 static int finish(void **state)
 {
-    (void)state;
     hogs_end(&hogs);
     return joined ? 0 : pthread_join(hog.thread, NULL);
 }

@@ -11,7 +11,6 @@ static int writer;
 
 static int open_pipe(void **state)
 {
-    (void)state;
     int ends[2];
     if (pipe(ends) != 0) {
         return -1;
@@ -23,7 +22,6 @@ static int open_pipe(void **state)
 
 static int close_pipe(void **state)
 {
-    (void)state;
     close(input.fd);
     if (writer >= 0) {
         close(writer);

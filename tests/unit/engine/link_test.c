@@ -14,14 +14,12 @@ static int listener;
 
 static int open_listener(void **state)
 {
-    (void)state;
     listener = link_listen(name);
     return listener < 0 ? -1 : 0;
 }
 
 static int close_listener(void **state)
 {
-    (void)state;
     return close(listener);
 }
 

@@ -26,7 +26,6 @@ static const char *ask(const char *line)
 
 static int clean(void **state)
 {
-    (void)state;
     load_end(&load);
     return 0;
 }

@@ -29,7 +29,6 @@ static const struct pattern SCRIPT = {.name = "script", .initiate = initiate, .r
 
 static int prepare(void **state)
 {
-    (void)state;
     ends_with = 0;
     called = "";
     fake_prepare(&SCRIPT);

@@ -33,7 +33,6 @@ static const char *in_directory(const char *name)
 
 static int make_directory(void **state)
 {
-    (void)state;
     const char *built = getenv("BEOWIRE_TEST_MODULES");
     if (built == NULL || mkdtemp(directory) == NULL) {
         return -1;
@@ -52,7 +51,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof LINKS / sizeof LINKS[0]; i++) {
         (void)unlink(in_directory(LINKS[i][1]));
     }
@@ -63,13 +61,11 @@ static int remove_directory(void **state)
 
 static int open_modules(void **state)
 {
-    (void)state;
     return modules_open(&modules, directory);
 }
 
 static int close_modules(void **state)
 {
-    (void)state;
     modules_close(&modules);
     return 0;
 }

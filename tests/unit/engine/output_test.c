@@ -89,7 +89,6 @@ static int reader;
 
 static int capture(void **state)
 {
-    (void)state;
     int ends[2];
     if (pipe(ends) != 0) {
         return -1;
@@ -104,7 +103,6 @@ static int capture(void **state)
 
 static int release(void **state)
 {
-    (void)state;
     int result = dup2(saved_output, STDOUT_FILENO) < 0 ? -1 : 0;
     close(saved_output);
     close(reader);

@@ -13,14 +13,12 @@ static char path[] = "/tmp/beowire-owner-XXXXXX";
 
 static int make_file(void **state)
 {
-    (void)state;
     int file = mkstemp(path);
     return file < 0 ? -1 : close(file);
 }
 
 static int remove_file(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 

@@ -10,7 +10,6 @@
 
 static int prepare(void **state)
 {
-    (void)state;
     two_ends_prepare(&PATTERN_OPEN_LOOP);
     asked.interval_ns = INTERVAL_NS;
     asked.one_clock = true;

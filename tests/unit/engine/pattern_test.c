@@ -23,25 +23,16 @@ TEST(table__names_are_found_and_different)
 
 static int post_send(void *session, const void *data, uint64_t size)
 {
-    (void)session;
-    (void)data;
-    (void)size;
     return 0;
 }
 
 static int post_receive(void *session, void *data, uint64_t size)
 {
-    (void)session;
-    (void)data;
-    (void)size;
     return 0;
 }
 
 static int progress(void *session, bool wait, struct driver_ended *ended)
 {
-    (void)session;
-    (void)wait;
-    (void)ended;
     return 0;
 }
 

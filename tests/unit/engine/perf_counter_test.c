@@ -27,7 +27,6 @@ static void compute(void)
 
 static void *compute_beside(void *argument)
 {
-    (void)argument;
     compute();
     return NULL;
 }

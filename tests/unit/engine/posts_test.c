@@ -17,9 +17,6 @@ static struct posted {
 
 static int post_send(void *session, const void *data, uint64_t size)
 {
-    (void)session;
-    (void)data;
-    (void)size;
     if (posted.room == 0) {
         return -EAGAIN;
     }
@@ -34,7 +31,6 @@ static int post_receive(void *session, void *data, uint64_t size)
 
 static int progress(void *session, bool wait, struct driver_ended *ended)
 {
-    (void)session;
     posted.calls++;
     posted.waits += wait ? 1 : 0;
     posted.room += posted.ends.sends + posted.ends.receives;
@@ -45,7 +41,6 @@ static int progress(void *session, bool wait, struct driver_ended *ended)
 
 static bool interrupted(void *context)
 {
-    (void)context;
     return posted.interrupt;
 }
 
@@ -59,7 +54,6 @@ static uint8_t data[8];
 
 static int prepare(void **state)
 {
-    (void)state;
     posted = (struct posted){.room = 2};
     run = (struct run){.request = &REQUEST};
     posts = (struct posts){.run = &run};

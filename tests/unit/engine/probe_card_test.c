@@ -33,7 +33,6 @@ static void write_file(const char *name, const char *content)
 
 static int prepare(void **state)
 {
-    (void)state;
     opened = NULL;
     (void)snprintf(root, sizeof root, "/tmp/beowire-card-XXXXXX");
     memset(reasons, 0, sizeof reasons);
@@ -42,15 +41,11 @@ static int prepare(void **state)
 
 static int remove_one(const char *path, const struct stat *about, int type, struct FTW *where)
 {
-    (void)about;
-    (void)type;
-    (void)where;
     return remove(path);
 }
 
 static int clean(void **state)
 {
-    (void)state;
     PROBE_CARD.close(opened);
     return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

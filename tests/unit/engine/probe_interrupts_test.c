@@ -32,7 +32,6 @@ static void write_stat(const char *content)
 
 static int prepare(void **state)
 {
-    (void)state;
     (void)snprintf(proc, sizeof proc, "/tmp/beowire-interrupts-XXXXXX");
     memset(reasons, 0, sizeof reasons);
     return mkdtemp(proc) == NULL ? -1 : 0;
@@ -40,7 +39,6 @@ static int prepare(void **state)
 
 static int clean(void **state)
 {
-    (void)state;
     char path[128];
     path_of(path);
     PROBE_INTERRUPTS.close(opened);

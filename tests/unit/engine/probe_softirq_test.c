@@ -33,7 +33,6 @@ static void write_file(const char *name, const char *content)
 
 static int prepare(void **state)
 {
-    (void)state;
     (void)snprintf(proc, sizeof proc, "/tmp/beowire-softirq-XXXXXX");
     memset(reasons, 0, sizeof reasons);
     memset(values, 0, sizeof values);
@@ -44,7 +43,6 @@ static int clean(void **state)
 {
     static const char *const FILES[] = {
         "stat", "14/comm", "14/schedstat", "22/comm", "22/schedstat", "30/comm", "14", "22", "30"};
-    (void)state;
     PROBE_SOFTIRQ.close(opened);
     for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++) {
         char path[256];

@@ -14,7 +14,6 @@ static struct probe_values after;
 
 static int prepare(void **state)
 {
-    (void)state;
     const struct probe_place here = {
         .proc = "/proc",
         .sys = "/sys",
@@ -29,7 +28,6 @@ static int prepare(void **state)
 
 static int finish(void **state)
 {
-    (void)state;
     probes_close(&probes);
     return 0;
 }

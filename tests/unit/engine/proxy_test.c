@@ -34,7 +34,6 @@ static const char *hear(void)
 
 static int start_proxy(void **state)
 {
-    (void)state;
     int in[2];
     int out[2];
     if (pipe(in) != 0 || pipe(out) != 0) {
@@ -69,7 +68,6 @@ static int await_status(void)
 
 static int end_proxy(void **state)
 {
-    (void)state;
     if (proxy > 0) {
         kill(proxy, SIGKILL);
         (void)await_status();

@@ -12,7 +12,6 @@ static bool ending;
 
 static bool interrupted(void *context)
 {
-    (void)context;
     return ending;
 }
 
@@ -21,7 +20,6 @@ static struct run run;
 
 static int prepare(void **state)
 {
-    (void)state;
     ending = false;
     request = (struct measure_request){
         .interrupted = interrupted,

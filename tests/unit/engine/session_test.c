@@ -34,9 +34,6 @@ static struct {
 
 static int fake_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    (void)options;
-    (void)reason;
-    (void)reason_bytes;
     return 0;
 }
 
@@ -58,56 +55,45 @@ static int fake_open(const struct driver_options *options, void **session, char 
 
 static int fake_address(void *session, char *text, size_t text_bytes)
 {
-    (void)session;
     (void)snprintf(text, text_bytes, "here/1");
     return fake.address_error;
 }
 
 static int fake_connect(void *session, const char *peer, char *error, size_t error_bytes)
 {
-    (void)session;
-    (void)error;
-    (void)error_bytes;
     assert_string_equal(peer, "there/2");
     return fake.connect_error;
 }
 
 static int fake_prepare(void *session, uint64_t size)
 {
-    (void)session;
-    (void)size;
     return fake.prepare_error;
 }
 
 static int fake_send(void *session, const void *data, uint64_t size)
 {
-    (void)session;
     memcpy(fake.wire, data, size);
     return 0;
 }
 
 static int fake_receive(void *session, void *data, uint64_t size)
 {
-    (void)session;
     memcpy(data, fake.wire, size);
     return fake.receive_error;
 }
 
 static void fake_close(void *session)
 {
-    (void)session;
     fake.closed++;
 }
 
 static bool fake_idle(void *session)
 {
-    (void)session;
     return fake.idle_looks > 0 && fake.idle_looks-- > 0;
 }
 
 static void fake_buffers(void *session, void **outgoing, void **incoming)
 {
-    (void)session;
     assert_int_equal(fake.opened, fake.closed + 1);
     *outgoing = buffers[0].bytes;
     *incoming = buffers[1].bytes;
@@ -170,7 +156,6 @@ static int writer;
 
 static int start(void **state)
 {
-    (void)state;
     int ends[2];
     fake = (struct fake){0};
     if (pipe(ends) != 0 || modules_open(&modules, "") != 0) {
@@ -186,7 +171,6 @@ static int start(void **state)
 
 static int finish(void **state)
 {
-    (void)state;
     session_end(&session);
     modules_close(&modules);
     close(input.fd);

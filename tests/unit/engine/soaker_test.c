@@ -22,7 +22,6 @@ static const char *program(void)
 
 static int clean(void **state)
 {
-    (void)state;
     soaker_stop(&soaker);
     return 0;
 }

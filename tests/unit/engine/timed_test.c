@@ -11,7 +11,6 @@ static struct run run;
 
 static int prepare(void **state)
 {
-    (void)state;
     fake_prepare(&PATTERN_ONEWAY);
     result = (struct measure_result){0};
     run = (struct run){

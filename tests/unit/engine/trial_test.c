@@ -19,17 +19,11 @@ static int says(const void *context, char *text, size_t bytes)
 
 static int is_well(const void *context, char *text, size_t bytes)
 {
-    (void)context;
-    (void)text;
-    (void)bytes;
     return 0;
 }
 
 static int is_killed(const void *context, char *text, size_t bytes)
 {
-    (void)context;
-    (void)text;
-    (void)bytes;
     return raise(SIGKILL);
 }
 
@@ -40,8 +34,6 @@ static _Noreturn void leave(void)
 
 static int leaves(const void *context, char *text, size_t bytes)
 {
-    (void)text;
-    (void)bytes;
     if (context == NULL) {
         leave();
     }
@@ -50,8 +42,6 @@ static int leaves(const void *context, char *text, size_t bytes)
 
 static int hangs(const void *context, char *text, size_t bytes)
 {
-    (void)text;
-    (void)bytes;
     while (context == NULL) {
         (void)pause();
     }
@@ -60,8 +50,6 @@ static int hangs(const void *context, char *text, size_t bytes)
 
 static int prints(const void *context, char *text, size_t bytes)
 {
-    (void)text;
-    (void)bytes;
     const char *word = context;
     return write(STDOUT_FILENO, word, strlen(word)) > 0 ? 0 : -EIO;
 }

@@ -16,14 +16,12 @@ static struct walk walk;
 /* A walk of 2 MiB: as if it had been decided so. */
 static int start(void **state)
 {
-    (void)state;
     walk = (struct walk){.wanted = 2 * MIB};
     return walk_begin(&walk, 64);
 }
 
 static int finish(void **state)
 {
-    (void)state;
     walk_end(&walk);
     return walk.memory == NULL && walk.bytes == 0 ? 0 : -1;
 }

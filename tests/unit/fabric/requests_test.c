@@ -16,9 +16,6 @@ struct fi_provider fabric_provider;
 static int log_enabled(const struct fi_provider *provider, enum fi_log_level level,
                        enum fi_log_subsys subsystem)
 {
-    (void)provider;
-    (void)level;
-    (void)subsystem;
     return 0;
 }
 

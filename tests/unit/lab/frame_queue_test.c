@@ -13,13 +13,11 @@ static struct frame_queue queue;
 
 static int open_queue(void **state)
 {
-    (void)state;
     return frame_queue_open(&queue, CAPACITY);
 }
 
 static int close_queue(void **state)
 {
-    (void)state;
     frame_queue_close(&queue);
     return 0;
 }

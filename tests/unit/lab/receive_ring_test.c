@@ -22,7 +22,6 @@ static struct receive_ring ring;
 
 static int make_ring(void **state)
 {
-    (void)state;
     memset(memory, 0, sizeof memory);
     ring = (struct receive_ring){
         .socket = -1,

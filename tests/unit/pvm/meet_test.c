@@ -33,28 +33,22 @@ void *__wrap_calloc(size_t count, size_t bytes)
 int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
                      beowire_peer *peer)
 {
-    (void)endpoint;
     *peer = address->bytes[0];
     return added;
 }
 
 int beowire_peer_forget(beowire_endpoint *endpoint, beowire_peer peer)
 {
-    (void)endpoint;
-    (void)peer;
     return 0;
 }
 
 int beowire_peer_was_heard(const beowire_endpoint *endpoint, beowire_peer peer)
 {
-    (void)endpoint;
-    (void)peer;
     return 0;
 }
 
 void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *address)
 {
-    (void)endpoint;
     *address = (struct beowire_address){.bytes = {0}};
 }
 
@@ -65,23 +59,16 @@ uint64_t port_now_ns(void)
 
 bool port_until(struct port *port, port_condition *condition, void *context, uint64_t patience_ns)
 {
-    (void)patience_ns;
     return condition(port, context);
 }
 
 int port_stock(struct port *port, int id, int number, int tag)
 {
-    (void)port;
-    (void)id;
-    (void)number;
-    (void)tag;
     return 0;
 }
 
 void port_hello(struct port *port, uint32_t peer)
 {
-    (void)port;
-    (void)peer;
 }
 
 void port_drop_mark(struct port *port)
@@ -120,7 +107,6 @@ static void receive_mark(struct port *port, int number)
 
 static int begin(void **state)
 {
-    (void)state;
     allocations = 100;
     added = 0;
     freed = 0;

@@ -6,7 +6,6 @@
 
 static void count(struct task *task, void *context)
 {
-    (void)task;
     ++*(int *)context;
 }
 

@@ -117,7 +117,6 @@ static unsigned times_told;
 
 static void note_expectation(struct lane *lane, const struct lane_expectation *expectation)
 {
-    (void)lane;
     told = *expectation;
     times_told++;
 }
@@ -501,16 +500,11 @@ STRANGER_TEST(core_bulk__a_lane_that_takes_nothing_is_offered_it_again)
 static unsigned take_none(struct lane *lane, const struct lane_address *to,
                           const struct lane_outgoing *frames, unsigned count)
 {
-    (void)lane;
-    (void)to;
-    (void)frames;
-    (void)count;
     return 0;
 }
 
 static int be_well(struct lane *lane)
 {
-    (void)lane;
     return 0;
 }
 

@@ -12,7 +12,6 @@ static uint64_t now_ns;
 
 static int setup(void **state)
 {
-    (void)state;
     hold_init(&hold, LEAST);
     now_ns = START_NS;
     return 0;

@@ -51,12 +51,10 @@ static unsigned take_all(struct lane *lane, struct lane_incoming *frames, unsign
 
 static void keep(struct lane *lane)
 {
-    (void)lane;
 }
 
 static int be_well(struct lane *lane)
 {
-    (void)lane;
     return 0;
 }
 

@@ -48,7 +48,6 @@ static uint64_t lend(struct lane *lane, const struct lane_address *to, const voi
 
 static void take_back(struct lane *lane, uint64_t lent)
 {
-    (void)lane;
     assert_int_equal(lent, 5);
     wire.lent = NULL;
 }
@@ -71,7 +70,6 @@ static int begin_read(struct lane *lane, const struct lane_address *from, uint64
 
 static bool read_ended(struct lane *lane, void **read, int *status)
 {
-    (void)lane;
     if (wire.read == NULL || wire.holds) {
         return false;
     }
@@ -83,7 +81,6 @@ static bool read_ended(struct lane *lane, void **read, int *status)
 
 static void stop_read(struct lane *lane, void *read)
 {
-    (void)lane;
     assert_ptr_equal(read, wire.read);
     wire.read = NULL;
     wire.stopped++;

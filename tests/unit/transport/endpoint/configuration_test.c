@@ -68,7 +68,6 @@ int __wrap_open64(const char *path, int flags, ...)
 int __wrap_getpwuid_r(uid_t user, struct passwd *entry, char *room, size_t bytes,
                       struct passwd **found)
 {
-    (void)user;
     assert_true(snprintf(room, bytes, "%s", known_home != NULL ? known_home : "") < (int)bytes);
     entry->pw_dir = room;
     *found = known_home != NULL ? entry : NULL;
@@ -91,7 +90,6 @@ static void write_file(const char *text)
 
 static int prepare(void **state)
 {
-    (void)state;
     assert_int_equal(unsetenv("BEOWIRE_CONFIG"), 0);
     assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
     assert_int_equal(unsetenv("BEOWIRE_TRACE"), 0);
@@ -314,7 +312,6 @@ static int make_directory(void **state)
 {
     char folder[64];
 
-    (void)state;
     assert_non_null(mkdtemp(directory));
     (void)snprintf(folder, sizeof folder, "%s/beowire", directory);
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -326,7 +323,6 @@ static int remove_directory(void **state)
 {
     char folder[64];
 
-    (void)state;
     (void)snprintf(folder, sizeof folder, "%s/beowire", directory);
     return unlink(file) + rmdir(folder) + rmdir(directory);
 }

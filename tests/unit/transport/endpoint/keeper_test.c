@@ -46,7 +46,6 @@ static void do_sleep(void *context, uint64_t timeout_ns, int wake)
     struct work *work = context;
     struct pollfd ended = {.fd = wake, .events = POLLIN};
 
-    (void)timeout_ns;
     __atomic_fetch_add(&work->sleeps, 1, __ATOMIC_RELEASE);
     (void)poll(&ended, 1, 1);
 }

@@ -19,13 +19,11 @@ static char directory[] = "/tmp/trace_file_test.XXXXXX";
 
 static int make_directory(void **state)
 {
-    (void)state;
     return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
 static int remove_directory(void **state)
 {
-    (void)state;
     return rmdir(directory);
 }
 

@@ -15,7 +15,6 @@ static int fill(void **state)
 {
     uint32_t number = 1;
 
-    (void)state;
     for (size_t i = 0; i < sizeof data; i++) {
         number = number * UINT32_C(1664525) + UINT32_C(1013904223);
         data[i] = (uint8_t)(number >> 24);

@@ -31,8 +31,6 @@ static int publish(void *context, const char *key, const char *value, struct rea
 {
     struct other *other = context;
 
-    (void)key;
-    (void)reason;
     (void)snprintf(other->mine, sizeof other->mine, "%s", value);
     return 0;
 }
@@ -43,7 +41,6 @@ static int look_up(void *context, uint32_t rank, const char *key, char value[JOB
     const struct other *other = context;
     struct whereabouts where = {0};
 
-    (void)reason;
     if (rank == 0) {
         (void)snprintf(value, JOB_VALUE_BYTES, "%s", other->mine);
     } else if (strncmp(key, "beowire-0-", strlen("beowire-0-")) == 0) {
@@ -59,7 +56,6 @@ static int look_up(void *context, uint32_t rank, const char *key, char value[JOB
 
 static void leave(void *context)
 {
-    (void)context;
 }
 
 static const struct job_launcher launcher = {publish, look_up, leave};
@@ -91,7 +87,6 @@ static int connect_to(struct other *other, const char *lanes, beowire_endpoint *
 
 static int clean_environment(void **state)
 {
-    (void)state;
     assert_int_equal(unsetenv("BEOWIRE_INTERFACE"), 0);
     assert_int_equal(unsetenv("BEOWIRE_LANES"), 0);
     assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);

@@ -32,7 +32,6 @@ static int look_up(void *context, uint32_t rank, const char *key, char value[JOB
 {
     const struct board *board = context;
 
-    (void)reason;
     /* All but the rank is the same in the keys of all processes. */
     assert_memory_equal(key, board->key, strlen(board->key) - 1);
     assert_int_equal(key[strlen(key) - 1], '0' + (int)rank);
@@ -60,7 +59,6 @@ static int clean_environment(void **state)
         "OMPI_COMM_WORLD_SIZE",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(unsetenv(names[i]), 0);
     }
@@ -160,10 +158,6 @@ TEST(beowire_job_gather__refused)
 static int look_up_shorter(void *context, uint32_t rank, const char *key,
                            char value[JOB_VALUE_BYTES], struct reason reason)
 {
-    (void)context;
-    (void)rank;
-    (void)key;
-    (void)reason;
     (void)snprintf(value, JOB_VALUE_BYTES, "00");
     return 0;
 }

@@ -24,7 +24,6 @@ static int prepare(void **state)
 {
     const char *library = getenv("PMIX_LIBRARY");
 
-    (void)state;
     assert_non_null(library);
     if (library == NULL) {
         return -1; /* the assertion above has ended this; the linter does not know */

@@ -215,7 +215,6 @@ TEST_AROUND(ping__without_privilege, open_both, close_both)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

@@ -54,8 +54,6 @@ TEST(shm_peers_add__has_a_limit)
 
 static bool is_always(const struct shm_lane *shm, const struct shm_peer *peer)
 {
-    (void)shm;
-    (void)peer;
     return true;
 }
 

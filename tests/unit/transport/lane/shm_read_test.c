@@ -19,7 +19,6 @@ static void offer_memory(int end, uint64_t parent)
     uint8_t *memory = mmap(NULL, (size_t)2 * OFFERED_BYTES, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    (void)parent;
     for (uint32_t i = 0; i < OFFERED_BYTES; i++) {
         memory[i] = (uint8_t)(i * 11);
     }
@@ -193,7 +192,6 @@ TEST(shm_close__in_a_child_the_parent_goes_on)
 /** As an ordinary user: opens a lane, and a child of its own that may not be read. */
 static void read_the_unreadable(int end, uint64_t parent)
 {
-    (void)parent;
     if (setresuid(NOBODY, NOBODY, NOBODY) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0) {
         _exit(8);
     }

@@ -131,7 +131,6 @@ TEST(shm_reach__not_on_this_host)
 
 static void open_as_nobody(int end, uint64_t parent)
 {
-    (void)parent;
     if (setresuid(NOBODY, NOBODY, NOBODY) != 0) {
         _exit(8);
     }

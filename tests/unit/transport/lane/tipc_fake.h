@@ -285,7 +285,6 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 
 static int fake_setup(void **state)
 {
-    (void)state;
     memset(&fake, 0, sizeof fake);
     fake.room = FAKE_MESSAGES;
     fake.link = UINT32_MAX;

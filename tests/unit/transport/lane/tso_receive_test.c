@@ -194,7 +194,6 @@ PAIR_TEST_OF(open_lanes, tso_receive__nobody_wants_to_know_whether_it_is_damaged
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

@@ -98,7 +98,6 @@ static unsigned take_frames(struct udp_pair *pair, unsigned count, bool tacit)
 
 static int setup(void **state)
 {
-    (void)state;
     source_at = 0;
     write_message();
     return 0;
@@ -230,7 +229,6 @@ TEST_AROUND(tso_send__a_message_before_expected_data, setup, NULL)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

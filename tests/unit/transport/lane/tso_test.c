@@ -464,7 +464,6 @@ PAIR_TEST_OF(open_lanes, tso_lane__nobody_answers)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

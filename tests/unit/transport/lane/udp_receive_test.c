@@ -417,7 +417,6 @@ PAIR_TEST(udp_receive__a_stranger_sends_anything)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     set_mtu(9000);

@@ -328,7 +328,6 @@ PAIR_TEST(udp_send__the_kernel_has_no_room)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

@@ -427,7 +427,6 @@ TEST(udp_shortcut__the_kernel_has_no_room)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

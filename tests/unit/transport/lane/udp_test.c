@@ -224,7 +224,6 @@ TEST(udp_lane__leaves_through_its_own_interface)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

@@ -118,7 +118,6 @@ TEST(udp_status__the_interface_is_gone)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

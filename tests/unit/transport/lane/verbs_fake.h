@@ -252,7 +252,6 @@ static inline struct ibv_context *fake_open_device(struct ibv_device *device)
     struct fake_context *own = fake.refuses ? NULL : calloc(1, sizeof *own);
     struct ibv_context *context = own != NULL ? &own->context : NULL;
 
-    (void)device;
     if (context != NULL) {
         own->ipv4 = fake.ipv4;
         context->ops.poll_cq = fake_poll_cq;
@@ -277,7 +276,6 @@ static inline ssize_t fake_query_gid_table(struct ibv_context *context,
     struct ibv_gid_entry entry = {
         .gid_index = 0, .port_num = 1, .ndev_ifindex = fake.interface, .gid_type = 1};
 
-    (void)context;
     assert_true(count >= 3 && flags == 0 && entry_bytes == sizeof entry);
     entry.gid.raw[0] = 0xFE;
     entry.gid.raw[1] = 0x80;
@@ -300,7 +298,6 @@ static inline int fake_query_port(struct ibv_context *context, uint8_t port,
 {
     struct ibv_port_attr *known = (struct ibv_port_attr *)(void *)attributes;
 
-    (void)context;
     assert_int_equal(port, 1);
     known->state = fake.state;
     known->active_mtu = fake.mtu;
@@ -311,7 +308,6 @@ static inline struct ibv_pd *fake_alloc_pd(struct ibv_context *context)
 {
     struct ibv_pd *domain = calloc(1, sizeof *domain);
 
-    (void)context;
     return fake_made(domain);
 }
 
@@ -322,7 +318,6 @@ static inline int fake_dealloc_pd(struct ibv_pd *domain)
 
 static inline int fake_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
-    (void)context;
     attributes->max_qp_rd_atom = 128;
     attributes->max_qp_init_rd_atom = 4;
     return fake_fails("query_device") ? EIO : 0;
@@ -374,7 +369,6 @@ static inline struct ibv_comp_channel *fake_create_comp_channel(struct ibv_conte
     struct fake_channel *own = fake_fails("create_comp_channel") ? NULL : calloc(1, sizeof *own);
     struct ibv_comp_channel *channel = own != NULL ? &own->channel : NULL;
 
-    (void)context;
     if (channel != NULL) {
         channel->fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
         (void)fake_made(channel);
@@ -393,7 +387,6 @@ static inline struct ibv_cq *fake_create_cq(struct ibv_context *context, int ent
 {
     struct fake_queue *queue = fake_fails("create_cq") ? NULL : calloc(1, sizeof *queue);
 
-    (void)of;
     assert_true(entries <= (int)FAKE_QUEUE && vector == 0);
     if (queue == NULL) {
         return NULL;
@@ -508,7 +501,6 @@ static inline struct ibv_ah *fake_create_ah(struct ibv_pd *domain, struct ibv_ah
 {
     uint32_t ipv4 = 0;
 
-    (void)domain;
     (void)__atomic_fetch_add(&fake.asked, 1, __ATOMIC_SEQ_CST);
     memcpy(&ipv4, attributes->grh.dgid.raw + 12, sizeof ipv4);
     if (fake.waits) {
@@ -565,7 +557,6 @@ static const struct verbs_library fake_library = {
 
 static int fake_setup(void **state)
 {
-    (void)state;
     memset(&fake, 0, sizeof fake);
     fake.ipv4 = HOST_A;
     fake.interface = 1; /* lo, which every host has */
@@ -582,7 +573,6 @@ static int fake_setup(void **state)
 /** All has been given back. */
 static int fake_teardown(void **state)
 {
-    (void)state;
     return fake.things == 0 ? sem_destroy(&fake.answer) : -1;
 }
 

@@ -257,7 +257,6 @@ PAIR_TEST(witness_clear__who_asks_again_is_answered)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     udp_pair_far();
     return run_listed_tests(NULL, NULL);

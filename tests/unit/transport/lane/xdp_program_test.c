@@ -167,7 +167,6 @@ FIXTURE_TEST(xdp_program_close__twice)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     xdp_require();
     return run_listed_tests(NULL, NULL);

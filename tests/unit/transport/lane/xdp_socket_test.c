@@ -69,7 +69,6 @@ TEST(xdp_socket_take__nothing_has_come)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     xdp_require();
     return run_listed_tests(NULL, NULL);

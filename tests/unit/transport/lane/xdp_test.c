@@ -323,7 +323,6 @@ TEST(part_with__all_that_are_slow_to_close)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     namespace_enter(argv);
     xdp_require();
     return run_listed_tests(NULL, NULL);

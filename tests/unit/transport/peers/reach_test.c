@@ -104,8 +104,6 @@ static unsigned note_probe(struct lane *lane, const struct lane_address *to,
 
 static bool nothing_lost(struct lane *lane, struct lane_loss *loss)
 {
-    (void)lane;
-    (void)loss;
     return false;
 }
 
@@ -312,8 +310,6 @@ static struct memory *memory_of(struct lane *lane)
 static int reach_all(struct lane *lane, const struct address_layout *address,
                      struct lane_address *to)
 {
-    (void)lane;
-    (void)address;
     *to = (struct lane_address){{1}};
     return 0;
 }
@@ -323,7 +319,6 @@ static unsigned keep_sent(struct lane *lane, const struct lane_address *to,
 {
     struct memory *memory = memory_of(lane);
 
-    (void)to;
     memcpy(memory->sent, frames[0].head, frames[0].head_bytes);
     memory->sent_count += count;
     return count;
@@ -343,7 +338,6 @@ static unsigned receive_put(struct lane *lane, struct lane_incoming *frames, uns
 
 static void release_nothing(struct lane *lane)
 {
-    (void)lane;
 }
 
 static bool say_lost(struct lane *lane, struct lane_loss *loss)
@@ -364,7 +358,6 @@ static void count_left(struct lane *lane, const struct lane_address *to)
 
 static int be_well(struct lane *lane)
 {
-    (void)lane;
     return 0;
 }
 

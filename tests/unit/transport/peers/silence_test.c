@@ -296,7 +296,6 @@ static int lane_status;
 
 static int say_status(struct lane *lane)
 {
-    (void)lane;
     return lane_status;
 }
 
@@ -367,7 +366,6 @@ static enum lane_host ask_host_at_once(struct lane *lane, const struct lane_addr
 {
     const struct lane_address stranger_at = sim_address(1, lane->rail);
 
-    (void)vouch;
     assert_memory_equal(to, &stranger_at, sizeof stranger_at);
     host_asked++;
     host_mark = mark;
@@ -385,7 +383,6 @@ static enum lane_host answer_of_host(struct lane *lane, uint32_t *mark)
 {
     enum lane_host answer = answer_waits;
 
-    (void)lane;
     *mark = host_mark;
     answer_waits = LANE_HOST_ASKED;
     return answer;

@@ -19,7 +19,6 @@ static bool say_lost(struct lane *lane, struct lane_loss *loss)
 {
     bool any = any_said;
 
-    (void)lane;
     *loss = said;
     any_said = false;
     return any;
@@ -63,36 +62,26 @@ static void listen_for_refusals(struct stranger *stranger)
 
 static bool say_nothing(struct lane *lane, struct lane_loss *loss)
 {
-    (void)lane;
-    (void)loss;
     return false;
 }
 
 static unsigned send_nowhere(struct lane *lane, const struct lane_address *to,
                              const struct lane_outgoing *frames, unsigned count)
 {
-    (void)lane;
-    (void)to;
-    (void)frames;
     return count;
 }
 
 static unsigned receive_nothing(struct lane *lane, struct lane_incoming *frames, unsigned count)
 {
-    (void)lane;
-    (void)frames;
-    (void)count;
     return 0;
 }
 
 static void release_nothing(struct lane *lane)
 {
-    (void)lane;
 }
 
 static int be_well(struct lane *lane)
 {
-    (void)lane;
     return 0;
 }
 
@@ -201,7 +190,6 @@ static unsigned known_cuts;
 
 static void note_cut(struct lane *lane, bool known)
 {
-    (void)lane;
     cuts++;
     known_cuts += known;
 }

@@ -15,7 +15,6 @@ static uint8_t key_of_call[LANE_WITNESS_KEY_BYTES];
 
 static int bear(struct lane *lane, const uint8_t key[LANE_WITNESS_KEY_BYTES])
 {
-    (void)lane;
     memcpy(key_of_call, key, sizeof key_of_call);
     return refuses ? -EADDRINUSE : 0;
 }
@@ -35,7 +34,6 @@ static int call(struct lane *lane, const struct lane_address *to,
 
 static enum lane_witness tell(struct lane *lane, int who[LANE_WITNESS_CALLS])
 {
-    (void)lane;
     assert_int_equal(who[0], CALLED);
     assert_int_equal(who[1], CALLED + 1);
     return witness_says;
@@ -43,7 +41,6 @@ static enum lane_witness tell(struct lane *lane, int who[LANE_WITNESS_CALLS])
 
 static void dismiss(struct lane *lane, const int who[LANE_WITNESS_CALLS])
 {
-    (void)lane;
     assert_int_equal(who[0], CALLED);
     dismissed++;
 }
@@ -51,10 +48,6 @@ static void dismiss(struct lane *lane, const int who[LANE_WITNESS_CALLS])
 static enum lane_host answer(struct lane *lane, const struct lane_address *to, uint32_t mark,
                              bool vouch)
 {
-    (void)lane;
-    (void)to;
-    (void)mark;
-    (void)vouch;
     return LANE_HOST_VOUCHES;
 }
 

@@ -25,7 +25,6 @@ static struct {
 static uint64_t lend(void *context, const struct message_peer *peer, const void *memory,
                      uint64_t bytes)
 {
-    (void)context;
     assert_true(peer->one_sided);
     lane.lent += lane.gives != 0;
     lane.memory = memory;
@@ -35,7 +34,6 @@ static uint64_t lend(void *context, const struct message_peer *peer, const void 
 
 static void take_back(void *context, uint64_t lent)
 {
-    (void)context;
     assert_int_equal(lent, lane.gives);
     assert_true(lane.lent > 0);
     lane.lent--;
@@ -44,7 +42,6 @@ static void take_back(void *context, uint64_t lent)
 static int begin_read(void *context, const struct message_peer *peer, uint64_t lent, void *target,
                       uint64_t bytes, void *read)
 {
-    (void)context;
     assert_true(peer->one_sided);
     assert_null(lane.read);
     lane.reads_what = lent;
@@ -57,7 +54,6 @@ static int begin_read(void *context, const struct message_peer *peer, uint64_t l
 
 static void stop_read(void *context, void *read)
 {
-    (void)context;
     assert_ptr_equal(read, lane.read);
     lane.read = NULL;
     lane.stopped++;

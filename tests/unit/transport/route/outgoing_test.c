@@ -14,10 +14,6 @@ struct dead_lane {
 static unsigned take_nothing(struct lane *lane, const struct lane_address *to,
                              const struct lane_outgoing *frames, unsigned count)
 {
-    (void)lane;
-    (void)to;
-    (void)frames;
-    (void)count;
     return 0;
 }
 
