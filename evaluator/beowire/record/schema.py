@@ -20,12 +20,28 @@ def schema() -> dict[str, Any]:
     line: TypeAdapter[Any] = TypeAdapter(
         Annotated[Meta | Result | Skipped | End, Field(discriminator="type")]
     )
+    made: dict[str, Any] = _without_noise(line.json_schema(by_alias=True))
     return {
         "$schema": _DIALECT,
         "title": f"A line of a record of beowire compare, schema {SCHEMA}",
         "description": "Times in nanoseconds, rates in bytes per second, sizes in bytes:"
         " docs/RECORD.md. There may be other members.",
-        **line.json_schema(by_alias=True),
+        **made,
+    }
+
+
+def _without_noise(value: Any) -> Any:
+    """Without the titles that pydantic makes of names, and without saying that other members may be
+    there, which holds if nothing is said."""
+    if isinstance(value, list):
+        return [_without_noise(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _without_noise(one)
+        for name, one in value.items()
+        if not (name == "title" and isinstance(one, str))
+        and not (name == "additionalProperties" and one is True)
     }
 
 
