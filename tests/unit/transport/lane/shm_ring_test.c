@@ -266,37 +266,6 @@ PIPE_TEST(shm_producer__consumer_that_takes_back)
     assert_true(pipe->producer.broken);
 }
 
-PIPE_TEST(shm_consumer__producer_that_writes_anything)
-{
-    struct random random = {0};
-    unsigned whole = 0;
-
-    random_seed(&random, 1);
-    for (unsigned i = 0; i < 300000; i++) {
-        uint32_t cell = pipe->consumer.taken;
-        uint64_t round = (uint16_t)(cell / SHM_CELLS + 1);
-        uint64_t length = random_next(&random) % (i % 2 == 0 ? 65536 : SHM_FRAME_BYTES + 2);
-        uint64_t offset = i % 3 == 0 ? random_next(&random) & UINT32_MAX
-                                     : SHM_DATA_BYTES - length + random_next(&random) % 3;
-        pipe->ring->cells[cell % SHM_CELLS].control =
-            round << 48 | length << 32 | (offset & UINT32_MAX);
-        pipe->ring->data[random_next(&random) % SHM_DATA_BYTES] = (uint8_t)random_next(&random);
-        unsigned count = take(pipe, 1);
-        for (unsigned j = 0; j < count; j++) {
-            const struct lane_incoming *frame = &pipe->frames[j];
-            volatile uint8_t last =
-                frame->bytes > 0 ? byte_at(frame, frame->data[1], frame->bytes - 1) : 0;
-            (void)last;
-            assert_true(frame->bytes <= SHM_FRAME_BYTES);
-        }
-        whole += count;
-        assert_int_equal(pipe->consumer.broken, count == 0);
-        pipe->consumer.broken = false;
-        shm_consumer_release(&pipe->consumer);
-    }
-    assert_in_range(whole, 10000, 290000);
-}
-
 PIPE_TEST(shm_consumer__broken_stays_broken)
 {
     assert_true(put(pipe, FRAME_EAGER, 50, 0, 1));

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What recvmsg() does with a train is done here by hand, so every way that it can come is tried. */
+/* What recvmsg() does with a train is done here by hand, and in train_fuzz.c at random. */
 #include "lane/train.h"
 
 #include "frame/frame.h"
-#include "lane/random.h"
 #include "unit/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define HEAD_BYTES 16
 #define MESSAGE 0x01020304
 #define TARGET_BYTES 20000
-#define FUZZ_ROUNDS 20000
 
 static const struct lane_address peer = {{1, 2, 3}};
 static const struct lane_address stranger = {{1, 2, 4}};
@@ -303,66 +300,4 @@ TEST(train_sort__too_short_to_be_anything)
     add_data(0, 0);
     arrive(HEAD_BYTES, 64, &peer);
     assert_int_equal(scene.contents.placed, 0);
-}
-
-/** Any train may come at any time. Whatever was handed out of the message stays as it was. */
-TEST(train_sort__random_trains)
-{
-    static uint8_t arrived[TARGET_BYTES]; /* 1: this byte was handed out, and put in its place */
-    struct random random;
-
-    random_seed(&random, 1);
-    expect(0, TARGET_BYTES, 100);
-    for (unsigned round = 0; round < FUZZ_ROUNDS; round++) {
-        if (scene.expectation.frames == 0 || random_chance(&random, 10000)) {
-            uint32_t length = 1 + (uint32_t)random_below(&random, 300);
-            uint64_t begin = random_below(&random, TARGET_BYTES) / length * length;
-            expect(begin, 1 + random_below(&random, TARGET_BYTES - begin), length);
-            memset(arrived, 0, sizeof arrived);
-        }
-        uint32_t payload_bytes = random_chance(&random, 800000)
-                                     ? scene.expectation.payload_bytes
-                                     : (uint32_t)random_below(&random, 400);
-        uint32_t frame_bytes = HEAD_BYTES + payload_bytes;
-        unsigned frames = 1 + (unsigned)random_below(&random, 70);
-        uint32_t segment_bytes = scene.expectation.payload_bytes;
-        uint64_t begin = random_chance(&random, 800000) ? scene.expectation.offset
-                                                        : random_below(&random, TARGET_BYTES);
-        uint32_t segment = (uint32_t)(begin / segment_bytes);
-        const struct lane_address *from = random_chance(&random, 900000) ? &peer : &stranger;
-
-        scene.bytes = 0;
-        for (unsigned i = 0; i < frames && scene.bytes + frame_bytes <= 65507; i++, segment++) {
-            uint64_t offset = (uint64_t)segment * segment_bytes;
-            if (offset > TARGET_BYTES) {
-                break;
-            }
-            bool last = offset + payload_bytes >= TARGET_BYTES || i + 1 == frames;
-            uint32_t own =
-                last ? (uint32_t)random_below(&random, payload_bytes + 1) : payload_bytes;
-            own = offset + own > TARGET_BYTES ? (uint32_t)(TARGET_BYTES - offset) : own;
-            add_frame(random_chance(&random, 950000) ? FRAME_DATA : FRAME_EAGER,
-                      random_chance(&random, 950000) ? MESSAGE : MESSAGE + 1, segment, own);
-            if (own < payload_bytes) {
-                break;
-            }
-        }
-        arrive(frame_bytes, 1 + (unsigned)random_below(&random, 64), from);
-        check_all_there(frame_bytes, from);
-        /* The layers above put every frame of the message in its place. */
-        for (uint32_t at = 0; at + HEAD_BYTES < scene.bytes && from == &peer; at += frame_bytes) {
-            const uint8_t *frame = scene.train_bytes + at;
-            const struct frame_data *head = (const struct frame_data *)(const void *)frame;
-            uint32_t left = scene.bytes - at < frame_bytes ? scene.bytes - at : frame_bytes;
-            if (left > HEAD_BYTES && head->type == FRAME_DATA &&
-                from_le32(head->message) == MESSAGE) {
-                uint64_t offset = (uint64_t)frame_data_segment(head) * segment_bytes;
-                memcpy(scene.target + offset, frame + HEAD_BYTES, left - HEAD_BYTES);
-                memset(arrived + offset, 1, left - HEAD_BYTES);
-            }
-        }
-        for (uint32_t i = 0; i < TARGET_BYTES; i++) {
-            assert_true(!arrived[i] || scene.target[i] == byte_at(i));
-        }
-    }
 }
