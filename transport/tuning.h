@@ -196,9 +196,8 @@
  *  block. */
 #define PULL_BLOCKS_TOGETHER 4
 
-/** Largest block, in bytes: with up to 64 headers of 16 bytes, what one call can send with
- *  segmentation offload (65,507 bytes). */
-#define PULL_BLOCK_BYTES 64400
+/** Largest block, in bytes: what one call sends by the lane `tso` (TSO_PAYLOAD_BYTES_MAX). */
+#define PULL_BLOCK_BYTES 65495
 
 /** Blocks of a long message that are sent unasked with its announcement. */
 #define PULL_UNASKED_BLOCKS 2

@@ -14,6 +14,7 @@
 #include "endpoint_fuzz_run.h"
 #include "endpoint_fuzz_say.h"
 #include "message/state.h"
+#include "pull/pull.h"
 
 #define CUTTING 0xFF
 #define ENDPOINT_SEALS 0xFE
@@ -109,13 +110,23 @@ static void say_announce(struct fuzz *fuzz)
         .lane_kind = (uint8_t)((choice & 0x20) != 0 ? LANE_SIM : choice % 8),
         .lane_rail = choice & 1};
     struct says says = usual(fuzz, FRAME_ANNOUNCE, &body);
+    uint32_t tail_bytes = pull_tail_bytes(bytes, segment_bytes);
 
-    says.effect = (struct effect){.some = true, .message = message};
+    if ((choice & 0x10) != 0) {
+        says.payload_bytes = tail_bytes;
+        says.message = message;
+        says.offset = bytes - tail_bytes;
+    }
     if ((choice & 0x80) != 0 && message > 0 && fuzz->forgery == FORGED_NOT) {
         fuzz->begun[message - 1].segment_bytes = 0; /* no more is said under its name */
     }
     fuzz->begun[message] = (struct begun){
         .bytes = bytes, .delivered = fuzz->forgery != FORGED_NOT, .segment_bytes = segment_bytes};
+    if (says.payload_bytes > 0 && fuzz->forgery == FORGED_NOT) {
+        note_segment(&fuzz->begun[message], says.offset / segment_bytes);
+    }
+    says.effect =
+        (struct effect){.some = true, .message = message, .sent = fuzz->begun[message].sent};
     fuzz->last_announced = message;
     fuzz->begun_count++;
     (void)say(fuzz, &says);

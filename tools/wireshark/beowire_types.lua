@@ -380,7 +380,7 @@ define(18, "ANNOUNCE", joined(MESSAGE, {
     { "message_bytes", "Message length", "u64", info = "length=%s" },
     { "address", "Address in the sender's memory", "x64" },
     { "message", "Message", "x32", info = "message=0x%s" },
-}, PULLED), { check = check_segments })
+}, PULLED), { check = check_segments, payload = "may" })
 define(19, "DONE", {
     { "message", "Message", "x32", info = "message=0x%s" },
     { "status", "Status", "u32", names = STATUSES },

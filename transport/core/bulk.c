@@ -6,9 +6,6 @@
 
 #include <errno.h>
 
-static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
-              "a block with its headers is one datagram's worth, which is what is segmented");
-
 /** Bytes sent before anything else gets a turn: the two halves of a short message, or one run of a
  * long one. On a slow link this takes a while, in which peers wait for requests. */
 #define BYTES_AT_ONCE (PULL_BLOCK_BYTES * 3 / 4)

@@ -103,7 +103,8 @@ static bool fields_valid(const struct frame *frame)
     case FRAME_PULL:
         return from_le64(frame->pull->wanted) != 0;
     case FRAME_ANNOUNCE:
-        return from_le16(frame->announce->segment_bytes) != 0;
+        return from_le16(frame->announce->segment_bytes) != 0 &&
+               frame->payload_bytes <= from_le64(frame->announce->message_bytes);
     case FRAME_OFFER:
         return from_le16(frame->offer->segment_bytes) != 0 && from_le64(frame->offer->bytes) != 0;
     case FRAME_GRANT:

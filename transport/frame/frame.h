@@ -61,7 +61,7 @@
     TYPE(11, DATA, data, 0, 0)                            /* a segment of it */                    \
     TYPE(16, EAGER, eager, sizeof(struct frame_eager), 1) /* first (often only) of a message */    \
     TYPE(17, FRAGMENT, fragment, sizeof(struct frame_fragment), 1) /* more of a message */         \
-    TYPE(18, ANNOUNCE, announce, sizeof(struct frame_announce), 0) /* a long message waits */      \
+    TYPE(18, ANNOUNCE, announce, sizeof(struct frame_announce), 1) /* a long message waits */      \
     TYPE(19, DONE, done, sizeof(struct frame_done), 0) /* the receiver has all it wants of it */   \
     TYPE(20, BUNDLE, bundle, 0, 1) /* several short messages: struct frame_bundled + data each */  \
     TYPE(21, PUT, put, sizeof(struct frame_put), 1)       /* part of a short put */                \

@@ -60,7 +60,10 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     uint32_t name = from_le32(announce->message);
     uint16_t segment_bytes = from_le16(announce->segment_bytes);
 
-    if (!inbound_can_pull(peer, name, bytes, segment_bytes)) {
+    uint32_t tail_bytes = frame->payload_bytes;
+
+    if (!inbound_can_pull(peer, name, bytes, segment_bytes) ||
+        (tail_bytes > 0 && tail_bytes != pull_tail_bytes(bytes, segment_bytes))) {
         return -EPROTO;
     }
     struct operation *operation = match_posted(layer, peer, from_le64(announce->tag));
@@ -76,6 +79,10 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     inbound->address = from_le64(announce->address);
     list_append(&peer->inbound, &inbound->of_peer);
     if (operation != NULL) {
+        if (operation->capacity >= bytes) { /* otherwise, it is pulled, with the rest */
+            operation_copy_in(operation, bytes - tail_bytes, frame->payload, tail_bytes);
+            inbound->received = inbound->tail_bytes = tail_bytes;
+        }
         uint8_t lane = pull_lane_of(layer, peer, announce->lane_kind, announce->lane_rail);
         inbound_attach(layer, inbound, operation, lane < LANES_MAX ? unasked : 0, lane);
     } else {

@@ -181,7 +181,7 @@ struct message_peer *message_read_ended(struct message_layer *layer, void *read,
 void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
                    uint8_t lane)
 {
-    if (inbound->expected_bytes == 0 || pull_read_whole(layer, inbound)) {
+    if (inbound->received == inbound->expected_bytes || pull_read_whole(layer, inbound)) {
         inbound_pulled(layer, inbound);
     } else if (!one_sided_begin(layer, inbound)) {
         pull_start(layer, inbound, unasked, lane, layer->now_ns);

@@ -144,7 +144,7 @@ static bool waits_its_turn(const struct message_peer *peer)
 }
 
 uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
-                         const struct operation *operation, uint64_t *unasked)
+                         const struct operation *operation, uint64_t bytes, uint64_t *unasked)
 {
     uint32_t segments = pull_block_segments(operation->segment_bytes);
     uint64_t block_bytes = (uint64_t)segments * operation->segment_bytes;
@@ -155,9 +155,9 @@ uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
         operation->lent != 0 || waits_its_turn(peer)) {
         return LANES_MAX;
     }
-    for (unsigned i = 0; i < layer->limits.unasked_blocks && *unasked < operation->bytes; i++) {
+    for (unsigned i = 0; i < layer->limits.unasked_blocks && *unasked < bytes; i++) {
         uint64_t left =
-            (operation->bytes - *unasked + operation->segment_bytes - 1) / operation->segment_bytes;
+            (bytes - *unasked + operation->segment_bytes - 1) / operation->segment_bytes;
         uint64_t wanted = left < segments ? left : segments;
         if (serve_add(layer, peer, message_name(layer, operation), *unasked,
                       wanted == 64 ? UINT64_MAX : (UINT64_C(1) << wanted) - 1, lane) != 0) {

@@ -30,6 +30,16 @@ static inline uint32_t outgoing_even_bytes(const struct message_peer *peer, uint
     return (uint32_t)((total + frames - 1) / frames);
 }
 
+/** The length of segments of a message to the peer. If a lane cuts them, they are shorter than they
+ *  may be, so that a block of them is all that one call sends. */
+static inline uint16_t outgoing_segment(const struct message_peer *peer)
+{
+    uint32_t room = outgoing_room(peer, FRAME_DATA);
+    uint32_t segments = (PULL_BLOCK_BYTES + room - 1) / room;
+
+    return (uint16_t)(peer->cut && segments <= 64 ? PULL_BLOCK_BYTES / segments : room);
+}
+
 /** Could a frame be sent at once? If only credit is missing, requests it from the peer from now on,
  *  because no queued frame would. */
 bool outgoing_is_clear(struct message_peer *peer);
@@ -165,9 +175,10 @@ bool outgoing_holds(const struct message_layer *layer, const struct message_peer
 bool outgoing_has_numbers(struct message_layer *layer, const struct message_peer *peer,
                           struct operation *operation);
 
-/** Sends the first blocks of an announced operation without a PULL, over the lane on which DATA
- *  arrives first. @return our lane; LANES_MAX, with 0 in `unasked`: not sent. */
+/** Sends the first blocks of the first `bytes` bytes of an announced operation without a PULL, over
+ *  the lane on which DATA arrives first. @return our lane; LANES_MAX, with 0 in `unasked`: not
+ *  sent. */
 uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
-                         const struct operation *operation, uint64_t *unasked);
+                         const struct operation *operation, uint64_t bytes, uint64_t *unasked);
 
 #endif /* BEOWIRE_MESSAGE_OUTGOING_H */

@@ -4,10 +4,31 @@
 #include "message/internal.h"
 #include "message/outgoing.h"
 #include "pull/one_sided.h"
+#include "pull/pull.h"
 #include "remote/remote.h"
 
 #include <errno.h>
 #include <string.h>
+
+/** Begins ANNOUNCE, with the last bytes of the message if they may be in it and fit. */
+static struct flow_frame *begin_announce(struct message_layer *layer, struct message_peer *peer,
+                                         struct operation *operation, uint32_t *tail_bytes)
+{
+    operation->segment_bytes = outgoing_segment(peer);
+    uint32_t bytes = pull_tail_bytes(operation->bytes, operation->segment_bytes);
+    struct flow_frame *frame = NULL;
+
+    if (bytes > 0 && bytes <= outgoing_room(peer, FRAME_ANNOUNCE)) {
+        frame = outgoing_begin(layer, peer, FRAME_ANNOUNCE, bytes, 0);
+    }
+    if (frame == NULL) {
+        return outgoing_begin(layer, peer, FRAME_ANNOUNCE, 0, 0);
+    }
+    memcpy((uint8_t *)outgoing_header(frame) + sizeof(struct frame_announce),
+           operation->source + operation->bytes - bytes, bytes);
+    *tail_bytes = bytes;
+    return frame;
+}
 
 static bool push_announce(struct message_layer *layer, struct message_peer *peer,
                           struct operation *operation)
@@ -18,19 +39,20 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
     if (operation_is_spare(layer, operation)) {
         operation = operation_name_spare(layer, operation);
     }
-    struct flow_frame *frame =
-        operation != NULL ? outgoing_begin(layer, peer, FRAME_ANNOUNCE, 0, 0) : NULL;
     uint64_t unasked = 0;
+    uint32_t tail_bytes = 0;
+    struct flow_frame *frame =
+        operation != NULL ? begin_announce(layer, peer, operation, &tail_bytes) : NULL;
 
     if (frame == NULL) {
         return false;
     }
-    operation->segment_bytes = (uint16_t)outgoing_room(peer, FRAME_DATA);
     list_remove(&operation->link);
     operation->state = OPERATION_ANNOUNCED;
     list_append(&peer->announced, &operation->link);
     uint64_t address = one_sided_offer(layer, peer, operation);
-    uint8_t lane = outgoing_unasked(layer, peer, operation, &unasked);
+    uint8_t lane =
+        outgoing_unasked(layer, peer, operation, operation->bytes - tail_bytes, &unasked);
     operation->pushed = unasked;
     struct frame_announce *announce = outgoing_header(frame);
     *announce = (struct frame_announce){

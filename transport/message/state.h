@@ -98,6 +98,7 @@ struct inbound {
     uint64_t bytes;          /**< length of the message */
     uint64_t expected_bytes; /**< the part of it that will be sent */
     uint64_t received;
+    uint32_t tail_bytes; /**< last bytes, which have come with ANNOUNCE */
     uint32_t immediate;
     uint32_t name; /**< in FRAGMENT, PULL and DATA; or of a request */
     uint16_t segment_bytes;

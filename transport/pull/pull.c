@@ -57,7 +57,7 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
         .message = inbound->name,
         .target = inbound_target(inbound),
         .capacity = inbound->operation != NULL ? inbound->operation->capacity : inbound->bytes,
-        .bytes = inbound->expected_bytes,
+        .bytes = inbound->expected_bytes - inbound->tail_bytes,
         .segment_bytes = inbound->segment_bytes,
         .readable = inbound_is_readable(layer, inbound),
         .begun_ns = now_ns,

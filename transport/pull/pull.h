@@ -105,6 +105,16 @@ static inline uint32_t pull_block_segments(uint32_t segment_bytes)
     return segments > 64 ? 64 : (segments > 0 ? segments : 1);
 }
 
+/** The last bytes of a message, if they begin a block and are at most a segment: ANNOUNCE may have
+ *  them as its payload. A power of two is often just longer than whole blocks. @return 0: no such
+ *  bytes. */
+static inline uint32_t pull_tail_bytes(uint64_t bytes, uint32_t segment_bytes)
+{
+    uint64_t rest = bytes % ((uint64_t)pull_block_segments(segment_bytes) * segment_bytes);
+
+    return rest <= segment_bytes ? (uint32_t)rest : 0;
+}
+
 /* ---- sender -------------------------------------------------------------------------------- */
 
 /** Handles a PULL of the peer.

@@ -101,7 +101,8 @@ static bool is_worth_waiting(const struct message_layer *layer, const struct pul
 static void ask_for_more(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
                          uint32_t closed, struct pull_ask *ask)
 {
-    while (ask->more + 1 < layer->limits.blocks_together && pull->bytes == pull->inbound->bytes &&
+    while (ask->more + 1 < layer->limits.blocks_together &&
+           pull->bytes + pull->inbound->tail_bytes == pull->inbound->bytes &&
            has_free_slot(pull, pull->next_block)) {
         uint64_t bytes = pull_bytes_of(pull, pull_all_segments(pull, pull->next_block));
         if (pull_path_choose(layer, pull->peer, bytes, now_ns, true, closed) != ask->lane) {

@@ -41,10 +41,10 @@ static bool push_offer(struct message_layer *layer, struct message_peer *peer,
         return false;
     }
     await_answer(peer, operation);
-    operation->segment_bytes = (uint16_t)outgoing_room(peer, FRAME_DATA);
+    operation->segment_bytes = outgoing_segment(peer);
     operation->state = OPERATION_ANNOUNCED;
     uint64_t address = one_sided_offer(layer, peer, operation);
-    uint8_t lane = outgoing_unasked(layer, peer, operation, &unasked);
+    uint8_t lane = outgoing_unasked(layer, peer, operation, operation->bytes, &unasked);
     operation->pushed = unasked;
     struct frame_offer *offer = outgoing_header(frame);
     *offer = (struct frame_offer){

@@ -401,14 +401,14 @@ static bool push_grant(struct message_layer *layer, struct message_peer *peer,
         .bytes = inbound->bytes,
         .source = source,
         .generation = (uint16_t)(served->generation + 1),
-        .segment_bytes = (uint16_t)outgoing_room(peer, FRAME_DATA),
+        .segment_bytes = outgoing_segment(peer),
     };
     list_remove(&inbound->done);
     list_append(&layer->served, &served->link);
     peer->served++;
     uint64_t unasked = 0;
     uint64_t address = one_sided_offer(layer, peer, served);
-    uint8_t lane = outgoing_unasked(layer, peer, served, &unasked);
+    uint8_t lane = outgoing_unasked(layer, peer, served, served->bytes, &unasked);
     served->pushed = unasked;
     struct frame_grant *grant = outgoing_header(frame);
     *grant = (struct frame_grant){

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+static_assert(PULL_BLOCK_BYTES <= TSO_PAYLOAD_BYTES_MAX, "one call sends a block");
+
 /** After the kernel has refused to cut, this many calls send segments and frames singly. */
 #define UNCUT_CALLS 1000
 

@@ -55,6 +55,7 @@ static struct buffer valid(enum frame_type type, uint16_t payload_bytes)
     } else if (type == FRAME_ANNOUNCE) {
         struct frame_announce *announce = body_of(&buffer);
         announce->segment_bytes = to_le16(1);
+        announce->message_bytes = to_le64(payload_bytes);
     } else if (type == FRAME_PULL) {
         struct frame_pull *pull = body_of(&buffer);
         pull->wanted = to_le64(1);
@@ -94,9 +95,9 @@ static const enum frame_type all_types[] = {
 
 static uint16_t some_payload(enum frame_type type)
 {
-    return type == FRAME_EAGER || type == FRAME_FRAGMENT || type == FRAME_DATA ||
-                   type == FRAME_BUNDLE || type == FRAME_PUT || type == FRAME_ATOMIC ||
-                   type == FRAME_RESULT || type == FRAME_REPLY
+    return type == FRAME_EAGER || type == FRAME_FRAGMENT || type == FRAME_ANNOUNCE ||
+                   type == FRAME_DATA || type == FRAME_BUNDLE || type == FRAME_PUT ||
+                   type == FRAME_ATOMIC || type == FRAME_RESULT || type == FRAME_REPLY
                ? 104
                : 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
+#include "pull/pull.h"
+
 FIXTURE_TEST(message_frame__eager_for_a_receive_that_waits)
 {
     uint8_t buffer[8] = {0};
@@ -285,4 +287,21 @@ FIXTURE_TEST(message_frame__frames_without_sequence)
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_CONNECT}), -EPROTO);
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_PULL}), -EPROTO);
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_DATA}), -EPROTO);
+}
+
+/** R93: only the last segment, and only if it begins a block. */
+FIXTURE_TEST(message_frame__announced_with_another_part_than_the_tail)
+{
+    const uint64_t block = (uint64_t)pull_block_segments(SEGMENT) * SEGMENT;
+    const uint64_t lengths[] = {block + 8, block + 6, block + SEGMENT + 7, 2 * block};
+
+    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        struct frame_announce announce = announcement(5, lengths[i], 9);
+        assert_int_equal(arrive(fixture, 0,
+                                &(struct frame){.type = FRAME_ANNOUNCE,
+                                                .announce = &announce,
+                                                .payload = (const uint8_t *)"1234567",
+                                                .payload_bytes = 7}),
+                         -EPROTO);
+    }
 }

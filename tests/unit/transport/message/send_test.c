@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
+#include "pull/pull.h"
+
 FIXTURE_TEST(message_send__one_frame_is_copied_and_done_at_once)
 {
     const uint64_t sizes[] = {0, 1, FRAME_POOL_SLIM_BYTES - 46, FRAME_POOL_SLIM_BYTES - 45,
@@ -482,5 +484,42 @@ FIXTURE_TEST(message_send_matched__when_a_receive_has_it)
         assert_ptr_equal(done.context, data);
         assert_int_equal(done.status, 0);
     }
+    free(data);
+}
+
+FIXTURE_TEST(message_send__announcement_has_the_tail)
+{
+    const uint64_t block = (uint64_t)pull_block_segments(SEGMENT) * SEGMENT;
+    const struct {
+        uint64_t bytes;
+        uint32_t tail;
+    } lengths[] = {{8 * block + 7, 7}, {8 * block, 0}, {8 * block + SEGMENT + 1, 0}};
+    uint8_t *data = pattern(8 * block + SEGMENT + 1);
+
+    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[0], 5, 6, data, lengths[i].bytes, data),
+            0);
+        struct frame frame = pushed_frame(fixture, 0, i);
+        assert_int_equal(frame.type, FRAME_ANNOUNCE);
+        assert_int_equal(frame.payload_bytes, lengths[i].tail);
+        assert_memory_equal(frame.payload, data + 8 * block, lengths[i].tail);
+    }
+    free(data);
+}
+
+/** Cut by a lane, segments are so short that a whole number of them is what one call sends. */
+FIXTURE_TEST(message_send__segments_fill_a_call)
+{
+    uint8_t *data = pattern(LONG_BYTES);
+
+    fixture->peers[0].cut = true;
+    fixture->peers[0].data_bytes = 1472;
+    assert_int_equal(
+        message_send_matched(&fixture->layer, &fixture->peers[0], 5, 6, data, LONG_BYTES, data), 0);
+    uint32_t segment = from_le16(pushed_frame(fixture, 0, 0).announce->segment_bytes);
+    assert_int_equal(segment, 1455); /* 45 of them, of 1,456 only 44 */
+    assert_in_range(pull_block_segments(segment) * segment, PULL_BLOCK_BYTES - 45,
+                    PULL_BLOCK_BYTES);
     free(data);
 }

@@ -176,3 +176,76 @@ FIXTURE_TEST(pull_start__lies_about_unasked_bytes)
         end(&transfer);
     }
 }
+
+/** Announces a message of two blocks and a tail, which comes with its announcement. */
+static struct transfer begin_with_tail(struct fixture *fixture, uint64_t bytes, uint64_t capacity)
+{
+    struct transfer transfer = expect(fixture, 0, 9, bytes, capacity);
+    struct frame_announce announce = announcement(9, bytes, 9);
+    uint32_t tail = pull_tail_bytes(bytes, SEGMENT);
+
+    assert_int_equal(arrive(fixture, 0,
+                            &(struct frame){.type = FRAME_ANNOUNCE,
+                                            .announce = &announce,
+                                            .payload = transfer.data + bytes - tail,
+                                            .payload_bytes = tail}),
+                     0);
+    return transfer;
+}
+
+FIXTURE_TEST(pull_start__the_tail_came_with_the_announcement)
+{
+    struct transfer transfer = begin_with_tail(fixture, 2 * BLOCK + 7, 2 * BLOCK + 7);
+
+    assert_int_equal(asked(fixture, 1000).offset, 0);
+    assert_int_equal(asked(fixture, 1000).offset, BLOCK);
+    assert_true(nothing_asked(fixture, 1000));
+    bring_block(&transfer, 0, 2000);
+    bring_block(&transfer, 1, 3000);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+/** It does not fit, so it is not placed, but pulled as far as it is wanted. */
+FIXTURE_TEST(pull_start__the_tail_is_longer_than_the_buffer)
+{
+    struct transfer transfer = begin_with_tail(fixture, BLOCK + 7, BLOCK + 3);
+
+    struct pull_ask ask = asked(fixture, 1000);
+    assert_int_equal(ask.offset, 0);
+    bring_all(&transfer, &ask, 0, 2000);
+    ask = asked(fixture, 2000);
+    assert_int_equal(ask.offset, BLOCK);
+    bring_all(&transfer, &ask, 0, 3000);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+FIXTURE_TEST(pull_start__the_tail_is_all)
+{
+    struct transfer transfer = begin_with_tail(fixture, 7, 7);
+
+    assert_true(nothing_asked(fixture, 1000));
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+/** Nobody has kept the tail: it is asked for. */
+FIXTURE_TEST(pull_start__the_tail_came_before_the_receive)
+{
+    struct frame_announce announce = announcement(9, BLOCK + 7, 9);
+
+    assert_int_equal(arrive(fixture, 0,
+                            &(struct frame){.type = FRAME_ANNOUNCE,
+                                            .announce = &announce,
+                                            .payload = (const uint8_t *)"1234567",
+                                            .payload_bytes = 7}),
+                     0);
+    struct transfer transfer = expect(fixture, 0, 9, BLOCK + 7, BLOCK + 7);
+    assert_int_equal(asked(fixture, 1000).offset, 0);
+    assert_int_equal(asked(fixture, 1000).offset, BLOCK);
+    bring_block(&transfer, 0, 2000);
+    bring_block(&transfer, 1, 2000);
+    check_complete(&transfer);
+    end(&transfer);
+}
