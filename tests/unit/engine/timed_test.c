@@ -3,7 +3,6 @@
 #include "timed.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "fake_driver.h"
 
@@ -17,27 +16,6 @@ static int prepare(void **state)
         FAKE_RUN,
     };
     return 0;
-}
-
-TEST_AROUND(timed_exchange__has_our_times_and_theirs, prepare, NULL)
-{
-    fake.send_ns = 100;
-    fake.receive_ns = 900;
-    const uint64_t theirs = 77;
-    memcpy(outgoing + sizeof theirs, &theirs, sizeof theirs);
-    const uint64_t begun_ns = now_ns;
-    struct timed_exchange one = {0};
-    assert_int_equal(timed_exchange(&run, &one), 0);
-    assert_true(one.sent_ns >= begun_ns);
-    assert_true(one.done_ns >= one.sent_ns + 1000);
-    assert_int_equal(one.came_ns, theirs);
-}
-
-TEST_AROUND(timed_exchange__reliable__another_answer_is_a_fault, prepare, NULL)
-{
-    fake.stale_receive = 1;
-    struct timed_exchange one = {0};
-    assert_int_equal(timed_exchange(&run, &one), -EBADMSG);
 }
 
 TEST_AROUND(timed_exchange__unreliable__an_old_answer_is_thrown_away, prepare, NULL)
@@ -56,15 +34,6 @@ TEST_AROUND(timed_lost__only_where_messages_get_lost, prepare, NULL)
     assert_true(timed_lost(&run, -ETIMEDOUT));
     assert_false(timed_lost(&run, 0));
     assert_false(timed_lost(&run, -ECONNRESET));
-}
-
-TEST_AROUND(timed_respond__answers_all_and_ends, prepare, NULL)
-{
-    request.role = DRIVER_RESPONDER;
-    assert_int_equal(timed_respond(&run), 0);
-    assert_int_equal(fake.sends, request.skip + request.count);
-    assert_int_equal(result.received, request.count);
-    assert_false(result.stopped);
 }
 
 TEST_AROUND(oneway__unreliable__what_is_lost_is_counted, prepare, NULL)
