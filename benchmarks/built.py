@@ -3,10 +3,11 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from beowire import files, paths
+from beowire import files, isolated, paths
 from beowire.errors import BeowireError
 from beowire.plan import call_cost
 
@@ -62,3 +63,38 @@ def run(
         return done.stdout, ""
     said = done.stderr.strip().splitlines()
     return done.stdout, said[-1] if said else f"{kept.stem} ended with {done.returncode}"
+
+
+def recorded(
+    words: Sequence[str],
+    directory: Path,
+    timeout_s: float,
+    shown: str,
+    before: Sequence[str] = (),
+) -> Path:
+    """Runs the command `beowire` with these words, and with others before it, and returns the
+    record that it has written below the directory. What it printed is kept there as well.
+    BeowireError with what it said last if there is no record. `shown`: the command as it is typed.
+    """
+    directory.mkdir(parents=True)
+    name = words[0]
+    record = directory / name / "record.jsonl"
+    try:
+        done = subprocess.run(
+            [*before, *isolated.command("beowire"), *words, "--out", str(record.parent)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        raise BeowireError(f"`{shown}` does not end", exit_code=1) from None
+    files.write_whole(directory / f"{name}.txt", done.stdout + done.stderr)
+    said = [line for line in done.stderr.splitlines() if line.strip()]
+    last = said[-1] if said else f"{name} ended with {done.returncode}"
+    if not record.exists():
+        raise BeowireError(last, exit_code=1)
+    if done.returncode != 0:
+        print(f"{name}: {last}", file=sys.stderr)
+    return record

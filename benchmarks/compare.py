@@ -5,16 +5,12 @@ The command is run as a user would run it, so the one that is printed is the one
 """
 
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import figure
-from beowire import files, isolated
+from benchmarks import built, figure
 from beowire.analysis.statistics import Estimate
-from beowire.errors import BeowireError
 from beowire.plan.call_cost import OPTION
 from beowire.record.lines import Result
 from beowire.record.reader import Record, read_record
@@ -75,29 +71,10 @@ class Comparison:
 
     def run(self) -> Record:
         """Measures. BeowireError with what `compare` said last if that fails."""
-        self.directory.mkdir(parents=True)
-        out = self.directory / "compare"
         seconds = float(self.arguments[self.arguments.index("--time") + 1])
-        try:
-            done = subprocess.run(
-                [*isolated.command("beowire"), "compare", *self.arguments, "--out", str(out)],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=2 * seconds + _SPARE_S,
-            )
-        except subprocess.TimeoutExpired:
-            raise BeowireError(f"`{self.command}` does not end", exit_code=1) from None
-        files.write_whole(self.directory / "compare.txt", done.stdout + done.stderr)
-        if done.returncode != 0:
-            said = [line for line in done.stderr.splitlines() if line.strip()]
-            if not (out / "record.jsonl").exists():
-                raise BeowireError(
-                    said[-1] if said else f"compare ended with {done.returncode}", exit_code=1
-                )
-            print(f"compare: {said[-1] if said else done.returncode}", file=sys.stderr)
-        return read_record(out / "record.jsonl")
+        words = ("compare", *self.arguments)
+        limit_s = 2 * seconds + _SPARE_S
+        return read_record(built.recorded(words, self.directory, limit_s, self.command))
 
 
 def half_rtt(result: Result) -> Estimate | None:

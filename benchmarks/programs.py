@@ -5,15 +5,12 @@ The command is run as a user would run it, so the one that is printed is the one
 """
 
 import shlex
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import built
 from benchmarks.figure import of_launches
-from beowire import files, isolated
 from beowire.analysis.statistics import Estimate
 from beowire.apps.catalogue import App
 from beowire.apps.record import AppsRecord, read_apps_record
@@ -76,32 +73,9 @@ class Programs:
 
     def run(self) -> AppsRecord:
         """Measures. BeowireError with what the command said last if there is no record."""
-        self.directory.mkdir(parents=True)
-        out = self.directory / "apps"
-        try:
-            done = subprocess.run(
-                [
-                    *self.slowed,
-                    *isolated.command("beowire"),
-                    *("apps", "run", *self.arguments, "--out", str(out)),
-                ],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=self.most_s,
-            )
-        except subprocess.TimeoutExpired:
-            raise BeowireError(f"`{self.command}` does not end", exit_code=1) from None
-        files.write_whole(self.directory / "apps.txt", done.stdout + done.stderr)
-        if not (out / "record.jsonl").exists():
-            said = [line for line in done.stderr.splitlines() if line.strip()]
-            raise BeowireError(
-                said[-1] if said else f"apps run ended with {done.returncode}", exit_code=1
-            )
-        if done.returncode != 0:
-            print(f"apps: {done.stderr.strip()}", file=sys.stderr)
-        return read_apps_record(out / "record.jsonl")
+        words = ("apps", "run", *self.arguments)
+        most_s, before = self.most_s, self.slowed
+        return read_apps_record(built.recorded(words, self.directory, most_s, self.command, before))
 
 
 def mpis() -> list[Installation]:
