@@ -61,6 +61,14 @@ int connection_open(const struct connection_kind *kind, size_t bytes,
                     const struct driver_options *options, void **session, char *error,
                     size_t error_bytes);
 
+/** What a driver over one connection has; and what one has whose messages are posted, too. */
+#define CONNECTION_DRIVER                                                                          \
+    .abi = DRIVER_ABI, .placement = DRIVER_PAIR, .reliable = true, .min_size = 1,                  \
+    .max_size = UINT64_C(1) << 30, .address = connection_address, .connect = connection_connect
+#define CONNECTION_DRIVER_POSTING                                                                  \
+    CONNECTION_DRIVER, .close = connection_close, .post_send = connection_post_send,               \
+                       .post_receive = connection_post_receive
+
 /** Complete functions of a driver. */
 int connection_address(void *session, char *text, size_t text_bytes);
 int connection_connect(void *session, const char *peer, char *error, size_t error_bytes);

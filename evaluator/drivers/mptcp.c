@@ -58,22 +58,13 @@ static int mptcp_open(const struct driver_options *options, void **session, char
 }
 
 static const struct driver MPTCP = {
-    .abi = DRIVER_ABI,
+    CONNECTION_DRIVER_POSTING,
     .name = "mptcp",
     .summary = "Multipath TCP sockets, blocking; over the paths that `ip mptcp` allows",
-    .placement = DRIVER_PAIR,
-    .reliable = true,
-    .min_size = 1,
-    .max_size = UINT64_C(1) << 30,
     .probe = mptcp_probe,
     .open = mptcp_open,
-    .address = connection_address,
-    .connect = connection_connect,
     .send = connection_send,
     .receive = connection_receive,
-    .close = connection_close,
-    .post_send = connection_post_send,
-    .post_receive = connection_post_receive,
     .progress = connection_progress,
 };
 

@@ -74,17 +74,11 @@ static int sctp_open(const struct driver_options *options, void **session, char 
 }
 
 static const struct driver SCTP = {
-    .abi = DRIVER_ABI,
+    CONNECTION_DRIVER,
     .name = "sctp",
     .summary = "SCTP sockets, one to one, blocking",
-    .placement = DRIVER_PAIR,
-    .reliable = true,
-    .min_size = 1,
-    .max_size = UINT64_C(1) << 30,
     .probe = sctp_probe,
     .open = sctp_open,
-    .address = connection_address,
-    .connect = connection_connect,
     .send = connection_send,
     .receive = connection_receive,
     .close = connection_close,

@@ -83,14 +83,8 @@ static int tcp_buffer_open(const struct driver_options *options, void **session,
                            error_bytes);
 }
 
-#define COMMON                                                                                     \
-    .abi = DRIVER_ABI, .placement = DRIVER_PAIR, .reliable = true, .min_size = 1,                  \
-    .max_size = UINT64_C(1) << 30, .address = connection_address, .connect = connection_connect,   \
-    .close = connection_close, .post_send = connection_post_send,                                  \
-    .post_receive = connection_post_receive
-
 static const struct driver TCP = {
-    COMMON,
+    CONNECTION_DRIVER_POSTING,
     .name = "tcp",
     .summary = "TCP sockets, blocking, as an application uses them",
     .probe = tcp_probe,
@@ -101,7 +95,7 @@ static const struct driver TCP = {
 };
 
 static const struct driver TCP_SPIN = {
-    COMMON,
+    CONNECTION_DRIVER_POSTING,
     .name = "tcp-spin",
     .summary = "TCP sockets, polled without pause, as MPI libraries use them",
     .spins = true,
@@ -113,7 +107,7 @@ static const struct driver TCP_SPIN = {
 };
 
 static const struct driver TCP_NAGLE = {
-    COMMON,
+    CONNECTION_DRIVER_POSTING,
     .name = "tcp-nagle",
     .summary = "TCP sockets with Nagle's algorithm (no TCP_NODELAY), blocking",
     .probe = tcp_probe,
@@ -124,7 +118,7 @@ static const struct driver TCP_NAGLE = {
 };
 
 static const struct driver TCP_BUFFER = {
-    COMMON,
+    CONNECTION_DRIVER_POSTING,
     .name = "tcp-buffer",
     .summary = "TCP sockets with buffers of --socket-buffer bytes (128 KiB unless given)",
     .probe = buffers_probe,

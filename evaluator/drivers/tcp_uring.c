@@ -292,17 +292,11 @@ static int uring_receive(void *session, void *data, uint64_t size)
 }
 
 static const struct driver TCP_URING = {
-    .abi = DRIVER_ABI,
+    CONNECTION_DRIVER,
     .name = "tcp-uring",
     .summary = "TCP sockets through io_uring, one operation at a time, blocking",
-    .placement = DRIVER_PAIR,
-    .reliable = true,
-    .min_size = 1,
-    .max_size = UINT64_C(1) << 30,
     .probe = uring_probe,
     .open = uring_open,
-    .address = connection_address,
-    .connect = connection_connect,
     .send = uring_send,
     .receive = uring_receive,
     .close = uring_close,

@@ -155,17 +155,11 @@ static int zerocopy_stream_receive(void *session, void *data, uint64_t size, uin
 }
 
 static const struct driver TCP_ZEROCOPY = {
-    .abi = DRIVER_ABI,
+    CONNECTION_DRIVER,
     .name = "tcp-zerocopy",
     .summary = "TCP sockets that send with MSG_ZEROCOPY, blocking (within a host it is copied)",
-    .placement = DRIVER_PAIR,
-    .reliable = true,
-    .min_size = 1,
-    .max_size = UINT64_C(1) << 30,
     .probe = zerocopy_probe,
     .open = zerocopy_open,
-    .address = connection_address,
-    .connect = connection_connect,
     .send = zerocopy_send,
     .receive = connection_receive,
     .stream_send = zerocopy_stream_send,
