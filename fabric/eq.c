@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eq.h"
 
-#include "clock.h"
 #include "domain.h"
+#include "lane/clock.h"
 #include "libfabric.h"
 #include "progress.h"
 #include "unsupported.h"

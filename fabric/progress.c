@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "progress.h"
 
-#include "clock.h"
 #include "domain.h"
 #include "endpoint.h"
+#include "lane/clock.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "requests.h"
 
-#include "clock.h"
+#include "lane/clock.h"
 #include "notice.h"
 
 #include <inttypes.h>

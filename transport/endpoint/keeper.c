@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "keeper.h"
 
+#include "lane/clock.h"
 #include "tuning.h"
 
 #include <errno.h>
@@ -17,14 +18,6 @@
 static bool is_ending(const struct keeper *keeper)
 {
     return __atomic_load_n(&keeper->ending, __ATOMIC_ACQUIRE);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /** Sleeps for this time, or until woken. */
@@ -73,9 +66,9 @@ static void *keep(void *argument)
     (void)prctl(PR_SET_TIMERSLACK, KEEPER_SLACK_NS, 0, 0, 0);
     while (!is_ending(keeper)) {
         if (!__atomic_load_n(&keeper->hurried, __ATOMIC_ACQUIRE)) { /* hurried again meanwhile */
-            uint64_t since_ns = now_ns();
+            uint64_t since_ns = clock_now_ns();
             let_pass(keeper, keeper->interval_ns);
-            hurry_ns = now_ns() - since_ns < KEEPER_CALM_NS ? hurry_ns : KEEPER_HURRY_NS;
+            hurry_ns = clock_now_ns() - since_ns < KEEPER_CALM_NS ? hurry_ns : KEEPER_HURRY_NS;
         }
         if (!is_ending(keeper) && __atomic_exchange_n(&keeper->hurried, false, __ATOMIC_ACQ_REL)) {
             seen = turn_entered(keeper->turn);

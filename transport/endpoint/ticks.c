@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ticks.h"
 
+#include "lane/clock.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /** Two reads of both clocks give no rate if they are closer than this (a read is right to about 20
  *  ns) or farther apart: the kernel's clock stops while the machine is suspended. */
@@ -17,14 +18,6 @@
 
 /** Number of reads, of which the least disturbed one is used. */
 #define LOOKS 3
-
-static uint64_t kernel_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 #if defined(__x86_64__)
 /** Does the kernel use the processor's counter? `source` is the file with its clock source. */
@@ -77,7 +70,7 @@ static uint64_t look(uint64_t *kernel_ns)
 
     for (unsigned i = 0; i < LOOKS; i++) {
         uint64_t before = __rdtsc();
-        uint64_t ns = kernel_clock();
+        uint64_t ns = clock_now_ns();
         uint64_t took = __rdtsc() - before;
         if (took < best) {
             best = took;
@@ -91,7 +84,7 @@ static uint64_t look(uint64_t *kernel_ns)
 
 uint64_t ticks_ask(struct ticks *ticks)
 {
-    uint64_t now_ns = kernel_clock();
+    uint64_t now_ns = clock_now_ns();
 
 #if defined(__x86_64__)
     if (ticks->usable && (ticks->rate != 0 || now_ns - ticks->base_ns >= LEARN_NS_MIN)) {

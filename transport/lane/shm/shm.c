@@ -2,6 +2,7 @@
 #include "shm.h"
 
 #include "frame/address_layout.h"
+#include "lane/clock.h"
 #include "lane/host.h"
 #include "lane/lane_type.h"
 #include "lane/shm_segment.h"
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 /** The clock is read at most at each of this many polls, which makes its cost negligible; at each
@@ -27,14 +27,6 @@
 static struct shm_lane *shm_of(struct lane *lane)
 {
     return (struct shm_lane *)(void *)lane;
-}
-
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- out ----------------------------------------------------------------------------------- */
@@ -107,7 +99,7 @@ static void keep_house(struct shm_lane *shm)
  *  to their rate. */
 static void look(struct shm_lane *shm)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = clock_now_ns();
 
     if (now_ns - shm->looked_ns > SHM_HOUSEKEEPING_NS / 4) {
         shm->polls_between_looks = 1;

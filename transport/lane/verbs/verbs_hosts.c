@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs_hosts.h"
 
+#include "lane/clock.h"
+
 #include <errno.h>
 #include <netinet/ip.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #define STACK_BYTES (256u << 10)
 #define SETS (LANE_VERBS_HOSTS / VERBS_HOST_WAYS)
 
 _Static_assert((SETS & (SETS - 1)) == 0, "a power of two");
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static struct ibv_ah *make(const struct verbs_hosts *hosts, uint32_t ipv4)
 {
@@ -92,7 +85,7 @@ static void want(struct verbs_hosts *hosts, struct verbs_host *host, uint32_t ip
 {
     (void)pthread_mutex_lock(&hosts->lock);
     host->ipv4 = ipv4;
-    host->asked_ns = now_ns();
+    host->asked_ns = clock_now_ns();
     hosts->wanted++;
     atomic_store_explicit(&host->state, VERBS_HOST_WANTED, memory_order_release);
     (void)pthread_cond_signal(&hosts->news);
@@ -143,7 +136,7 @@ int verbs_hosts_find(struct verbs_hosts *hosts, uint32_t ipv4, bool quiet, struc
             return 0;
         }
         if (state == VERBS_HOST_SILENT) {
-            if (now_ns() - host->asked_ns >= LANE_VERBS_SILENT_NS) {
+            if (clock_now_ns() - host->asked_ns >= LANE_VERBS_SILENT_NS) {
                 want(hosts, host, ipv4);
             }
             return -EHOSTUNREACH;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/verbs/verbs_link.h"
 
+#include "lane/clock.h"
+
 #include <errno.h>
 #include <netinet/ip.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 /** An unacknowledged packet is retransmitted after 4.096 us * 2^14 = 67 ms, 7 times. After half a
  *  second the other end counts as dead; then messages come as frames, or the peer fails. */
@@ -17,14 +18,6 @@
 #define NOT_READY_TIMER 12
 
 #define START_MASK 0xFFFFFFu /* packet sequence numbers have 24 bits */
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -53,7 +46,7 @@ static uint32_t new_start(void)
     uint32_t start = 0;
 
     if (getrandom(&start, sizeof start, GRND_NONBLOCK) != (ssize_t)sizeof start) {
-        start = (uint32_t)now_ns();
+        start = (uint32_t)clock_now_ns();
     }
     return start & START_MASK;
 }
@@ -157,7 +150,7 @@ static void say_hello(struct verbs_lane *verbs, const struct verbs_link *link)
 
 void verbs_link_ask(struct verbs_lane *verbs, struct verbs_link *link)
 {
-    uint64_t now = now_ns();
+    uint64_t now = clock_now_ns();
 
     if (link->open || now < link->not_before_ns) {
         return;
@@ -196,7 +189,7 @@ static bool connect_to(struct verbs_lane *verbs, struct verbs_link *link, uint32
     link->open = connect_pair(verbs, link) == 0;
     if (!link->open) {
         end_pair(verbs, link);
-        link->not_before_ns = now_ns() + LANE_VERBS_MEND_NS;
+        link->not_before_ns = clock_now_ns() + LANE_VERBS_MEND_NS;
     }
     return link->open;
 }
@@ -243,7 +236,7 @@ bool verbs_link_hello(struct verbs_lane *verbs, const struct verbs_place *from,
 void verbs_link_break(struct verbs_lane *verbs, struct verbs_link *link)
 {
     end_pair(verbs, link);
-    link->not_before_ns = now_ns() + LANE_VERBS_MEND_NS;
+    link->not_before_ns = clock_now_ns() + LANE_VERBS_MEND_NS;
     say_hello(verbs, link);
 }
 

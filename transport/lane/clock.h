@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* clock.h - the clock for waits and time limits of the provider. */
-#ifndef BEOWIRE_FABRIC_CLOCK_H
-#define BEOWIRE_FABRIC_CLOCK_H
+/* clock.h - the clock of what waits or has a time limit, where no time is handed over. */
+#ifndef BEOWIRE_LANE_CLOCK_H
+#define BEOWIRE_LANE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
@@ -18,4 +18,4 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-#endif /* BEOWIRE_FABRIC_CLOCK_H */
+#endif /* BEOWIRE_LANE_CLOCK_H */
