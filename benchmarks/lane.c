@@ -13,6 +13,7 @@
 #include "frame/address_layout.h"
 #include "frame/crc32c.h"
 #include "frame/frame.h"
+#include "lane/clock.h"
 #include "lane/packet/packet.h"
 #include "lane/udp/udp.h"
 #include "lane/xdp/xdp.h"
@@ -27,7 +28,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DATA_HEAD_BYTES ((uint32_t)sizeof(struct frame_data))
@@ -49,14 +49,6 @@ static void require(bool condition, const char *what)
     }
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /** The head of a frame of a long message. */
 static uint8_t *encode_data(uint8_t *room, uint32_t message, uint32_t segment)
 {
@@ -71,11 +63,11 @@ static uint8_t *encode_data(uint8_t *room, uint32_t message, uint32_t segment)
 static void send_all(struct side *side, struct lane_outgoing *frames, unsigned count)
 {
     unsigned sent = 0;
-    uint64_t since_ns = now_ns();
+    uint64_t since_ns = clock_now_ns();
 
     while (sent < count) {
         sent += side->lane->operations->send(side->lane, &side->to, frames + sent, count - sent);
-        require(now_ns() - since_ns < STALLED_NS, "the lane takes nothing");
+        require(clock_now_ns() - since_ns < STALLED_NS, "the lane takes nothing");
     }
 }
 
@@ -89,8 +81,8 @@ static unsigned receive(struct side *side, struct lane_incoming *frames)
             return count;
         }
         if (polls % 100000 == 0) {
-            since_ns = since_ns == 0 ? now_ns() : since_ns;
-            require(now_ns() - since_ns < STALLED_NS, "nothing comes: a frame was lost");
+            since_ns = since_ns == 0 ? clock_now_ns() : since_ns;
+            require(clock_now_ns() - since_ns < STALLED_NS, "nothing comes: a frame was lost");
         }
     }
 }
@@ -204,11 +196,11 @@ static void measure_cost(struct side *from, struct side *to, const struct cost *
                                                      .offset = offset,
                                                      .from = to->to});
         }
-        uint64_t begin_ns = now_ns();
+        uint64_t begin_ns = clock_now_ns();
         send_all(from, frames, cost->frames);
-        uint64_t sent_ns = now_ns();
+        uint64_t sent_ns = clock_now_ns();
         take(to, target + offset, cost->frames);
-        receive_ns[round] = now_ns() - sent_ns;
+        receive_ns[round] = clock_now_ns() - sent_ns;
         send_ns[round] = sent_ns - begin_ns;
         offset += bytes;
     }
@@ -247,11 +239,11 @@ static void measure_checksum(const uint8_t *source, uint32_t payload_bytes, cons
 
     for (unsigned round = 0; round < ROUNDS; round++, offset += bytes) {
         offset = offset + bytes <= MESSAGE_BYTES ? offset : 0;
-        uint64_t begin_ns = now_ns();
+        uint64_t begin_ns = clock_now_ns();
         for (unsigned i = 0; i < FRAMES; i++) {
             state = add(state, source + offset + i * payload_bytes, payload_bytes);
         }
-        took_ns[round] = now_ns() - begin_ns;
+        took_ns[round] = clock_now_ns() - begin_ns;
     }
     (void)printf("  checksum (%s) of %4u bytes: %6.0f ns (%08x)\n", means, payload_bytes,
                  median(took_ns, ROUNDS) / (double)FRAMES, state);

@@ -29,6 +29,7 @@
 
 #include "beowire.h"
 #include "frame/address_layout.h"
+#include "lane/clock.h"
 #include "route/proof.h"
 
 #define REPETITIONS 41
@@ -56,13 +57,6 @@ static void require(const char *what, int status)
     if (status < 0) {
         give_up(what, status);
     }
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
 /* Private memory of this process that is there: what others see of it, rings, is not counted. */
@@ -135,13 +129,13 @@ static void measure_open(const char *interface, struct opening *opening, int rep
     /* A packet ring is made, and closed, with a grace period of the kernel (synchronize_net()),
      * which takes longer right behind another one. So each opening has the same before it. */
     (void)nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);
-    uint64_t start_ns = now_ns();
+    uint64_t start_ns = clock_now_ns();
     beowire_endpoint *endpoint = open_endpoint(interface, known == 0 ? 1 : known);
-    opening->open_ns[repetition] = now_ns() - start_ns;
+    opening->open_ns[repetition] = clock_now_ns() - start_ns;
     uint64_t before = resident_bytes();
-    start_ns = now_ns();
+    start_ns = clock_now_ns();
     add_strangers(endpoint, known);
-    opening->add_ns[repetition] = now_ns() - start_ns;
+    opening->add_ns[repetition] = clock_now_ns() - start_ns;
     uint64_t after = resident_bytes();
     if (known > 0 && after > before && (after - before) / known > opening->bytes_per_peer) {
         opening->bytes_per_peer = (after - before) / known;
@@ -185,10 +179,10 @@ static int poll_once(beowire_endpoint *endpoint, uint64_t *ended)
 static void finish(beowire_endpoint *endpoint, uint64_t wanted)
 {
     uint64_t ended = 0;
-    uint64_t limit_ns = now_ns() + PATIENCE_NS;
+    uint64_t limit_ns = clock_now_ns() + PATIENCE_NS;
     while (ended < wanted) {
         require("polling", poll_once(endpoint, &ended));
-        if (now_ns() > limit_ns) {
+        if (clock_now_ns() > limit_ns) {
             give_up("the other end does not answer", -ETIMEDOUT);
         }
     }
@@ -196,8 +190,8 @@ static void finish(beowire_endpoint *endpoint, uint64_t wanted)
 
 static void stay_idle(beowire_endpoint *endpoint, uint64_t time_ns)
 {
-    uint64_t end_ns = now_ns() + time_ns;
-    while (now_ns() < end_ns) {
+    uint64_t end_ns = clock_now_ns() + time_ns;
+    while (clock_now_ns() < end_ns) {
         require("polling", beowire_poll(endpoint, NULL, 0));
     }
 }

@@ -12,6 +12,7 @@
  * The three take turns. The trace's file is in DIRECTORY, and taken away again.
  */
 #include "endpoint/trace_file.h"
+#include "lane/clock.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REPETITIONS 201
@@ -34,14 +34,6 @@ static double took_ns[CASES][REPETITIONS];
 /* As an endpoint has it: read anew at each place, since a call may have changed it. */
 static struct trace *volatile ring;
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* The compiler has to believe that something happens in each turn. */
 static inline void happens(uint64_t *value)
 {
@@ -50,7 +42,7 @@ static inline void happens(uint64_t *value)
 
 static double turns(bool places)
 {
-    const uint64_t start_ns = now_ns();
+    const uint64_t start_ns = clock_now_ns();
 
     for (uint64_t i = 0; i < TURNS; i++) {
         happens(&i);
@@ -58,7 +50,7 @@ static double turns(bool places)
             trace_here(ring, TRACE_OUT, i);
         }
     }
-    return (double)(now_ns() - start_ns) / TURNS;
+    return (double)(clock_now_ns() - start_ns) / TURNS;
 }
 
 __attribute__((noinline)) static double turns_without(void)

@@ -6,6 +6,7 @@
 #define BEOWIRE_TESTS_LANE_SHM_PAIR_H
 
 #include "frame/address_layout.h"
+#include "lane/clock.h"
 #include "lane/shm/shm.h"
 #include "lane/shm/shm_meet.h"
 
@@ -96,22 +97,14 @@ static inline bool send_number(struct lane *from, const struct lane_address *to,
                                   1) == 1;
 }
 
-static inline uint64_t test_clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /** Polls until a frame comes, and gives it back. @return its number; -1: none came in time. */
 static inline int receive_number(struct lane *lane, struct lane_address *from)
 {
     struct lane_incoming frame;
-    uint64_t end_ns = test_clock_ns() + PATIENCE_NS;
+    uint64_t end_ns = clock_now_ns() + PATIENCE_NS;
 
     while (lane->operations->receive(lane, &frame, 1) == 0) {
-        if (test_clock_ns() > end_ns) {
+        if (clock_now_ns() > end_ns) {
             return -1;
         }
     }
@@ -131,11 +124,11 @@ static inline void wait_for_loss(struct lane *lane, const struct lane_address *e
 {
     struct lane_loss lost;
     struct lane_incoming frame;
-    uint64_t end_ns = test_clock_ns() + PATIENCE_NS;
+    uint64_t end_ns = clock_now_ns() + PATIENCE_NS;
 
     while (!lane->operations->lost(lane, &lost)) {
         assert_int_equal(lane->operations->receive(lane, &frame, 1), 0);
-        assert_true(test_clock_ns() < end_ns);
+        assert_true(clock_now_ns() < end_ns);
     }
     assert_memory_equal(&lost.address, expected, sizeof lost.address);
 }
