@@ -501,10 +501,13 @@
 #define YIELD_PAUSE_MIN_NS 10000000u
 #define YIELD_PAUSE_MAX_NS 1000000000u
 
-/** If polls are this far apart, because the program has other work, they sleep when nothing has
- *  been found for this long: POLLS_PER_BREAK would take milliseconds. */
+/** If polls are this far apart, because the program polls others, too (Intel MPI: 4.5 us), they
+ *  sleep when nothing has been found for this long: POLLS_PER_BREAK would take milliseconds. If
+ * they are POLL_WORK_APART_NS apart, the program computes between them, and neither sleeps nor
+ * yields. */
 #define POLL_FAR_APART_NS 2500u
 #define POLL_FAR_SLEEP_AFTER_NS 20000u
+#define POLL_WORK_APART_NS 20000u
 
 /** Longest sleep while there is data to send that no lane has room for, because nothing wakes the
  *  sleeper: half the time that the smallest socket buffer (400 KB) takes at 25 Gbit/s. */

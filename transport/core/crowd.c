@@ -27,8 +27,11 @@ enum crowd_advice crowd_look(struct crowd *crowd, uint64_t now_ns, unsigned idle
     if (now_ns >= crowd->yield_again_ns) {
         return idle_ns >= POLL_YIELD_AFTER_NS ? CROWD_YIELD : CROWD_POLL;
     }
+    if (since_look_ns >= (uint64_t)POLLS_PER_CROWDED_LOOK * POLL_WORK_APART_NS) {
+        crowd->idle_since_ns = now_ns;
+    }
     return since_look_ns >= (uint64_t)POLLS_PER_CROWDED_LOOK * POLL_FAR_APART_NS &&
-                   idle_ns >= POLL_FAR_SLEEP_AFTER_NS
+                   now_ns - crowd->idle_since_ns >= POLL_FAR_SLEEP_AFTER_NS
                ? CROWD_SLEEP
                : CROWD_POLL;
 }

@@ -8,6 +8,7 @@
  * program that computes keeps the core for a time slice. Then it is better to sleep, because
  * schedulers prefer threads that have slept when their frame comes. The time without the core shows
  * which case it is: after a long time, the thread stops yielding for a while, longer each time.
+ * A program that computes between polls does not sleep.
  *
  * Pure. One thread.
  */

@@ -249,30 +249,44 @@ int endpoint_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
     return 0;
 }
 
+/** Do others want the core? */
+static bool is_contended(struct beowire_endpoint *endpoint, uint64_t now_ns)
+{
+    bool contended = contention_look(&endpoint->contention, now_ns);
+
+    if (contended) {
+        crowd_noticed(&endpoint->crowd, now_ns);
+    }
+    return contended;
+}
+
+/** Sleeps for a short time, or until a frame comes, unless there is something for the application
+ *  already: what the keeper received, or what it has not asked for. */
+static void take_break(struct beowire_endpoint *endpoint, uint64_t now_ns)
+{
+    if (!has_completions(endpoint) && endpoint_served(endpoint) == endpoint->served_seen) {
+        (void)sleep_until(endpoint, now_ns, now_ns + POLL_BREAK_NS);
+    }
+}
+
 void endpoint_break(struct beowire_endpoint *endpoint)
 {
     publish_if_due(endpoint, endpoint_clock(endpoint));
     uint64_t now_ns = endpoint_clock(endpoint);
-    bool disturbed = contention_look(&endpoint->contention, now_ns);
 
-    note_patience(&endpoint->patience, disturbed);
-    if (disturbed) {
-        crowd_noticed(&endpoint->crowd, now_ns);
-    }
+    note_patience(&endpoint->patience, is_contended(endpoint, now_ns));
     if (patience_is_crowded(&endpoint->patience)) {
-        (void)sleep_until(endpoint, now_ns, now_ns + POLL_BREAK_NS);
+        take_break(endpoint, now_ns);
     }
 }
 
 /** Yields the core. Meanwhile the keeper waits, as it does while the application polls. */
 static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
 {
-    struct crowd *crowd = &endpoint->crowd;
-
     (void)sched_yield();
     uint64_t back_ns = endpoint_clock(endpoint);
-    if (crowd_yielded(crowd, now_ns, back_ns) && contention_look(&endpoint->contention, back_ns)) {
-        crowd_noticed(crowd, back_ns);
+    if (crowd_yielded(&endpoint->crowd, now_ns, back_ns)) {
+        (void)is_contended(endpoint, back_ns);
     }
     if (back_ns - now_ns >= FLOW_PROBE_MIN_NS) {
         core_timers(&endpoint->core, back_ns); /* POLLS_PER_CLOCK such polls would take long */
@@ -291,7 +305,9 @@ void endpoint_idle(struct beowire_endpoint *endpoint)
         give_way(endpoint, now_ns);
     } else if (advice == CROWD_SLEEP) {
         core_timers(&endpoint->core, now_ns); /* POLLS_PER_CLOCK such polls would take long */
-        endpoint_break(endpoint);
+        publish_if_due(endpoint, now_ns);
+        (void)is_contended(endpoint, now_ns);
+        take_break(endpoint, now_ns);
         crowd_slept(&endpoint->crowd, endpoint_clock(endpoint));
     }
 }

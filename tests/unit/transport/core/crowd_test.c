@@ -120,6 +120,23 @@ TEST(crowd_look__during_a_pause)
                     back_ns + POLL_FAR_SLEEP_AFTER_NS + POLLS_PER_CROWDED_LOOK * POLL_FAR_APART_NS);
 }
 
+TEST(crowd_look__lets_a_program_work_between_polls)
+{
+    struct crowd crowd = crowded();
+    enum crowd_advice advice = CROWD_POLL;
+
+    crowd.yield_again_ns = UINT64_MAX;
+    assert_int_equal(look_on(&crowd, BEGIN_NS, POLL_WORK_APART_NS, 100, &advice), 0);
+    /* Its work is no time in which it waited. */
+    for (unsigned idle_polls = 1; idle_polls < 100; idle_polls += 2 * POLLS_PER_CROWDED_LOOK) {
+        uint64_t now_ns = BEGIN_NS + idle_polls * (uint64_t)POLL_WORK_APART_NS;
+        assert_int_equal(crowd_look(&crowd, now_ns, idle_polls), CROWD_POLL);
+        now_ns += POLLS_PER_CROWDED_LOOK * POLL_FAR_APART_NS;
+        assert_int_equal(crowd_look(&crowd, now_ns, idle_polls + POLLS_PER_CROWDED_LOOK),
+                         CROWD_POLL);
+    }
+}
+
 TEST(crowd_slept__begins_anew)
 {
     struct crowd crowd = crowded();

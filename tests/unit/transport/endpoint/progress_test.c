@@ -270,14 +270,22 @@ TEST(poll__by_several_threads_is_not_disturbance)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-/** In place of libc's: counts. */
+/** In place of libc's: counts. What happens just before the calling thread sleeps, if anything:
+ * then only that ends its sleep. */
 static unsigned sleeps;
+static _Thread_local void (*before_sleep)(void);
+static _Thread_local uint64_t sleep_ns;
 
 int ppoll(struct pollfd *fds, nfds_t nfds, const struct timespec *timeout, const sigset_t *ss)
 {
     struct timespec left = timeout != NULL ? *timeout : (struct timespec){0};
 
     __atomic_add_fetch(&sleeps, 1, __ATOMIC_RELAXED);
+    sleep_ns = (uint64_t)left.tv_sec * SECOND + (uint64_t)left.tv_nsec;
+    if (before_sleep != NULL) {
+        before_sleep();
+        left = (struct timespec){.tv_sec = PATIENCE_NS / SECOND};
+    }
     return (int)syscall(SYS_ppoll, fds, nfds, timeout != NULL ? &left : NULL, ss, 8);
 }
 
@@ -385,12 +393,117 @@ TEST(poll__sleeps_after_a_few_polls_that_are_far_apart)
     a->crowd.until_ns = now_ns() + 10 * SECOND;
     a->crowd.yield_again_ns = now_ns() + 10 * SECOND;
     uint64_t start_ns = now_ns();
-    poll_slowly(a, 1 + POLLS_PER_CROWDED_LOOK, POLL_FAR_SLEEP_AFTER_NS);
-    assert_true(now_ns() - start_ns >= POLL_BREAK_NS + 4 * POLL_FAR_SLEEP_AFTER_NS);
+    poll_slowly(a, POLLS_PER_BREAK / 2, POLL_FAR_SLEEP_AFTER_NS / 4);
     assert_true(crowd_is_there(&a->crowd));
-    assert_true(a->crowd.idle_since_ns - start_ns >= 4 * POLL_FAR_SLEEP_AFTER_NS); /* it slept */
-    assert_int_equal(a->crowd.idle_since_ns, a->crowd.look_ns);
+    assert_true(a->crowd.idle_since_ns - start_ns >= POLL_FAR_SLEEP_AFTER_NS + POLL_BREAK_NS);
     assert_int_equal(beowire_close(a, 0), 0);
+}
+
+TEST(poll__does_not_sleep_between_pieces_of_work)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+    unsigned slept = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
+
+    a->patience.spin_ns = PATIENCE_SPIN_MIN_NS;
+    a->crowd.until_ns = a->crowd.yield_again_ns = now_ns() + 10 * SECOND;
+    poll_slowly(a, 1 + 8 * POLLS_PER_CROWDED_LOOK, 2 * POLL_WORK_APART_NS);
+    assert_int_equal(__atomic_load_n(&sleeps, __ATOMIC_RELAXED), slept);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+/** As if polls far apart had found nothing for long on a core on which others compute. @return did
+ *  it sleep? */
+static bool wait_for_long(beowire_endpoint *a)
+{
+    unsigned slept = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
+
+    for (unsigned i = 0; i < 100 && __atomic_load_n(&sleeps, __ATOMIC_RELAXED) == slept; i++) {
+        (void)endpoint_progress(a);
+        uint64_t now = endpoint_clock(a);
+        a->crowd = (struct crowd){.until_ns = now + 10 * SECOND,
+                                  .yield_again_ns = now + 10 * SECOND,
+                                  .idle_since_ns = now - POLL_FAR_SLEEP_AFTER_NS,
+                                  .look_ns = now - POLLS_PER_CROWDED_LOOK * POLL_FAR_APART_NS,
+                                  .look_polls = a->idle_polls};
+        a->idle_polls += POLLS_PER_CROWDED_LOOK;
+        endpoint_idle(a);
+    }
+    return __atomic_load_n(&sleeps, __ATOMIC_RELAXED) != slept;
+}
+
+TEST(poll__sleeps_even_if_a_wait_would_spin)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+
+    assert_false(patience_is_crowded(&a->patience));
+    assert_true(wait_for_long(a));
+    assert_in_range(sleep_ns, 1, POLL_BREAK_NS);
+    /* Until a timer is due. */
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+    do {
+        assert_true(now_ns() < end_ns);
+        a->core.deadline_ns = endpoint_clock(a) + POLL_BREAK_NS / 2;
+        assert_true(wait_for_long(a));
+    } while (sleep_ns > POLL_BREAK_NS / 2);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+TEST(poll__does_not_sleep_while_there_is_something_for_the_application)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+    struct beowire_completion done[2];
+    char buffer[1];
+
+    assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, buffer, 1, NULL), 0);
+    assert_int_equal(beowire_send(a, know(a, a), 1, 0, "x", 1, NULL), 0);
+    assert_false(wait_for_long(a));
+    unsigned slept = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
+    a->patience.spin_ns = PATIENCE_SPIN_MIN_NS;
+    endpoint_break(a);
+    assert_int_equal(__atomic_load_n(&sleeps, __ATOMIC_RELAXED), slept);
+    assert_int_equal(beowire_poll(a, done, 2), 2);
+    /* The keeper has let a peer write. */
+    a->served_seen--;
+    assert_false(wait_for_long(a));
+    a->served_seen++;
+    assert_true(wait_for_long(a));
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+static beowire_endpoint *sender;
+static beowire_peer sleeper;
+
+static void send_to_sleeper(void)
+{
+    before_sleep = NULL;
+    assert_int_equal(beowire_inject(sender, sleeper, 1, 0, "y", 1), 0);
+}
+
+TEST(poll__sleeps_until_a_frame_comes)
+{
+    const char *const lanes[] = {"packet", "udp", "shm", NULL};
+
+    for (unsigned i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
+        beowire_endpoint *a = open_over(lanes[i], "end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+        beowire_endpoint *b = open_over(lanes[i], "end1", BEOWIRE_PROGRESS_CALLS, SECOND);
+        char buffer[2];
+        sender = b;
+        sleeper = know(b, a);
+        for (unsigned j = 0; j < 2; j++) {
+            assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, buffer + j, 1, NULL), 0);
+        }
+        assert_int_equal(beowire_send(b, sleeper, 1, 0, "x", 1, NULL), 0);
+        assert_int_equal(await_both(a, b).status, 0);
+        assert_int_equal(await_both(b, a).status, 0);
+        uint64_t start_ns = now_ns();
+        before_sleep = send_to_sleeper;
+        assert_true(wait_for_long(a));
+        assert_true(now_ns() - start_ns < PATIENCE_NS);
+        assert_int_equal(await_both(a, b).status, 0);
+        assert_int_equal(buffer[1], 'y');
+        assert_int_equal(beowire_close(a, 0), 0);
+        (void)beowire_close(b, 0); /* perhaps without an acknowledgement */
+    }
 }
 
 TEST(poll__forgets_that_others_wanted_the_core)
