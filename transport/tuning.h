@@ -87,9 +87,9 @@
 #define MESSAGE_INJECT_BYTES_MAX MESSAGE_EAGER_BUSY_BYTES_MAX
 
 /** Most frames of an unannounced message where the card cuts long messages without headers of
- *  BeoWire's (tso.h): about what one call sends, 64 KiB in frames of 1,500 bytes. Announcing costs
+ *  BeoWire's (tso.h): about what one call sends, 62 KiB in frames of 1,500 bytes. Announcing costs
  *  less for longer ones. */
-#define MESSAGE_EAGER_CUT_FRAMES 48
+#define MESSAGE_EAGER_CUT_FRAMES 44
 
 /** MESSAGE_EAGER_BUSY_BYTES_MAX where the receiver can read the sender's memory: no wait for
  *  consent, and one copy in all. */
