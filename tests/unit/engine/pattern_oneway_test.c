@@ -12,6 +12,7 @@ static void expect_whole(void)
     assert_int_equal(responder.error, 0);
     assert_int_equal(initiator.result.received, 10);
     assert_int_equal(responder.result.received, 10);
+    assert_false(responder.result.stopped);
     assert_int_equal(initiator.samples.samples, 10);
     assert_true(initiator.result.in_step && responder.result.in_step);
 }
