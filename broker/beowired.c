@@ -13,6 +13,7 @@
  * It needs CAP_NET_ADMIN (interfaces, programs on them) and CAP_BPF, and where users may not make
  * user namespaces also CAP_SYS_ADMIN. It reads nothing from the network.
  */
+#include "attempts.h"
 #include "fence.h"
 #include "lane/packet/grant.h"
 #include "policy.h"
@@ -23,15 +24,19 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define USAGE "usage: beowired [POLICY_FILE]"
@@ -47,6 +52,12 @@ enum { FAILED_STATUS = 1, USAGE_STATUS = 2 };
 /** Processes that are served at the same time, at most. One user can have at most as many as are
  *  free, so that processes which ask nothing cannot keep other users out. */
 #define SERVERS_MAX 512
+
+/** A user may ask so often in a minute, and besides for each of his endpoints. */
+#define ATTEMPTS_MIN 256
+#define ATTEMPTS_PER_ENDPOINT 4
+
+#define NS_PER_S UINT64_C(1000000000)
 
 /** Mode of the socket: everybody may connect, and the policy says who gets frames. */
 #define SOCKET_MODE 0666
@@ -158,80 +169,148 @@ struct server {
     uid_t user;
 };
 
-/** Forgets servers that have ended. @return how many there are. */
-static unsigned count_servers(struct server *servers, unsigned count)
-{
-    unsigned left = 0;
+struct broker {
+    const struct policy *policy;
+    int listening;
+    int endings; /**< readable when a server has ended (signalfd(2)) */
+    struct attempts attempts;
+    unsigned count;
+    struct server servers[SERVERS_MAX];
+};
 
-    for (unsigned i = 0; i < count; i++) {
-        if (waitpid(servers[i].process, NULL, WNOHANG) == 0) {
-            servers[left++] = servers[i];
-        }
-    }
-    return left;
+static void refuse(int connection, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void refuse(int connection, int status, const char *format, ...)
+{
+    char why[GRANT_WHY_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    serve_refuse(connection, status, why);
 }
 
-static bool has_room(const struct server *servers, unsigned count, uid_t user)
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/** Forgets servers that have ended. */
+static void forget_ended(struct broker *broker)
+{
+    struct signalfd_siginfo ending;
+    unsigned left = 0;
+
+    while (read(broker->endings, &ending, sizeof ending) > 0) {
+        /* One signal can stand for several. */
+    }
+    for (unsigned i = 0; i < broker->count; i++) {
+        if (waitpid(broker->servers[i].process, NULL, WNOHANG) == 0) {
+            broker->servers[left++] = broker->servers[i];
+        }
+    }
+    broker->count = left;
+}
+
+static bool has_room(const struct broker *broker, uid_t user)
 {
     unsigned his = 0;
 
-    for (unsigned i = 0; i < count; i++) {
-        his += servers[i].user == user;
+    for (unsigned i = 0; i < broker->count; i++) {
+        his += broker->servers[i].user == user;
     }
-    return his < SERVERS_MAX - count;
+    return his < SERVERS_MAX - broker->count;
 }
 
-static void serve_in_child(int listening, int connection, uid_t user, const struct policy *policy)
+static void serve_in_child(const struct broker *broker, int connection, uid_t user)
 {
     const struct timeval patience = {.tv_sec = QUESTION_S};
 
-    (void)close(listening);
+    (void)close(broker->listening);
     (void)setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     (void)setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    serve(connection, user, policy);
+    serve(connection, user, broker->policy);
+}
+
+static void start_server(struct broker *broker, int connection, uid_t user)
+{
+    pid_t process = fork();
+
+    if (process == 0) {
+        serve_in_child(broker, connection, user);
+        _exit(0);
+    }
+    if (process < 0) {
+        int status = -errno;
+        (void)fprintf(stderr, "beowired: cannot start a process: %s\n", strerror(-status));
+        refuse(connection, status, "the broker cannot start a process (%s)", strerror(-status));
+        return;
+    }
+    broker->servers[broker->count++] = (struct server){.process = process, .user = user};
+}
+
+static void answer(struct broker *broker, int connection)
+{
+    uid_t user = 0;
+
+    if (!policy_admits(broker->policy, connection, &user)) {
+        refuse(connection, -EPERM, "user %u is in no group to which the broker grants frames",
+               user);
+    } else if (!attempts_allow(&broker->attempts, user, now_ns())) {
+        refuse(connection, -EBUSY, "user %u has asked the broker %u times within a minute", user,
+               broker->attempts.most);
+    } else if (!has_room(broker, user)) {
+        refuse(connection, -EBUSY, "the broker serves too many processes of user %u", user);
+    } else {
+        start_server(broker, connection, user);
+    }
 }
 
 /** Serves; if `may_end`, until there is nothing to do. @return false: the socket is unusable. */
-static bool serve_all(int listening, const struct policy *policy, bool may_end)
+static bool serve_all(struct broker *broker, bool may_end)
 {
-    struct pollfd wait = {.fd = listening, .events = POLLIN};
-    struct server servers[SERVERS_MAX];
-    unsigned count = 0;
+    enum { LISTENING, ENDINGS, WAITS };
+    struct pollfd wait[WAITS] = {[LISTENING] = {.fd = broker->listening, .events = POLLIN},
+                                 [ENDINGS] = {.fd = broker->endings, .events = POLLIN}};
 
     for (;;) {
-        if (poll(&wait, 1, may_end ? IDLE_MS : -1) == 0) {
+        if (poll(wait, WAITS, may_end ? IDLE_MS : -1) == 0) {
             return true;
         }
-        int connection = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
-        if (connection < 0 && (errno == EBADF || errno == ENOTSOCK || errno == EINVAL)) {
-            (void)fprintf(stderr, "beowired: cannot listen: %s\n", strerror(errno));
-            return false;
-        }
-        if (connection < 0) {
-            continue; /* the client has gone, or memory or descriptors are short for now */
-        }
-        struct server server = {0};
-        bool admitted = policy_admits(policy, connection, &server.user);
-        count = count_servers(servers, count);
-        if (!admitted || !has_room(servers, count, server.user)) {
-            serve_refuse(connection, server.user, admitted);
-            (void)close(connection);
+        forget_ended(broker);
+        if (wait[LISTENING].revents == 0) {
             continue;
         }
-        server.process = fork();
-        if (server.process == 0) {
-            serve_in_child(listening, connection, server.user, policy);
-            _exit(0);
-        }
-        if (server.process > 0) {
-            servers[count++] = server;
-        }
-        (void)close(connection);
+        int connection = accept4(broker->listening, NULL, NULL, SOCK_CLOEXEC);
+        if (connection >= 0) {
+            answer(broker, connection);
+            (void)close(connection);
+        } else if (errno == EBADF || errno == ENOTSOCK || errno == EINVAL) {
+            (void)fprintf(stderr, "beowired: cannot listen: %s\n", strerror(errno));
+            return false;
+        } /* else the client has gone, or memory or descriptors are short for now */
     }
+}
+
+/** @return a descriptor that is readable when a child has ended; -1 on failure. */
+static int watch_endings(void)
+{
+    sigset_t endings;
+
+    (void)sigemptyset(&endings);
+    (void)sigaddset(&endings, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &endings, NULL);
+    return signalfd(-1, &endings, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
 int main(int argc, char **argv)
 {
+    static struct broker broker;
     struct policy policy;
     char why[POLICY_WHY_BYTES];
     bool passed = is_passed();
@@ -253,9 +332,12 @@ int main(int argc, char **argv)
                       strerror(-status));
         return FAILED_STATUS;
     }
-    int listening = passed ? PASSED_DESCRIPTOR : listen_here();
-    if (listening < 0) {
+    broker.policy = &policy;
+    broker.attempts.most = ATTEMPTS_MIN + ATTEMPTS_PER_ENDPOINT * policy.endpoints_per_user;
+    broker.endings = watch_endings();
+    broker.listening = passed ? PASSED_DESCRIPTOR : listen_here();
+    if (broker.endings < 0 || broker.listening < 0) {
         return FAILED_STATUS;
     }
-    return serve_all(listening, &policy, passed) ? 0 : FAILED_STATUS;
+    return serve_all(&broker, passed) ? 0 : FAILED_STATUS;
 }

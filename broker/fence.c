@@ -23,8 +23,14 @@
     INSTRUCTION(BPF_JMP32 | BPF_JEQ | BPF_K, REGISTER, 0, GO, (int32_t)(VALUE))
 #define IF_DIFFERENT(REGISTER, OTHER, GO)                                                          \
     INSTRUCTION(BPF_JMP32 | BPF_JNE | BPF_X, REGISTER, OTHER, GO, 0)
+#define IF_SAME(REGISTER, OTHER, GO)                                                               \
+    INSTRUCTION(BPF_JMP32 | BPF_JEQ | BPF_X, REGISTER, OTHER, GO, 0)
 #define IF_GREATER(REGISTER, OTHER, GO)                                                            \
     INSTRUCTION(BPF_JMP | BPF_JGT | BPF_X, REGISTER, OTHER, GO, 0)
+
+#define IF_NOT_GREATER(REGISTER, OTHER, GO)                                                        \
+    INSTRUCTION(BPF_JMP | BPF_JLE | BPF_X, REGISTER, OTHER, GO, 0)
+#define STORE(SIZE, TO, OFFSET, FROM) INSTRUCTION(BPF_STX | BPF_MEM | (SIZE), TO, FROM, OFFSET, 0)
 
 /** Targets of jumps: pass the frame, or drop it. finish() replaces them by distances. */
 #define TO_PASS INT16_MAX
@@ -80,19 +86,21 @@ void fence_address(const uint8_t card[ETH_ALEN], uint16_t number, uint8_t addres
 int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
 {
     /* A call takes and alters the registers up to PART. */
-    enum { RESULT, FIRST, SECOND, FRAME, END, PART, CONTEXT, NUMBER };
+    enum { RESULT, FIRST, SECOND, THIRD, FOURTH, PART, CONTEXT, NUMBER, BEFORE };
+    enum { FRAME = THIRD, END = FOURTH };
     const int header = PACKET_ENVELOPE_BYTES;
     const int source = header + (int)offsetof(struct frame_header, source);
+    const int checked = source + (int)sizeof(le16);
     const int32_t start = (int32_t)address_start(card);
     struct bpf_insn code[] = {
         MOVE(CONTEXT, FIRST),
         LOAD(BPF_W, NUMBER, CONTEXT, offsetof(struct __sk_buff, mark)),
-        MOVE(PART, NUMBER),
-        RIGHT(PART, 16),
-        IF(PART, FENCE_MARK, 8),
-        /* The socket was not granted by a broker. */
         LOAD(BPF_W, FRAME, CONTEXT, offsetof(struct __sk_buff, data)),
         LOAD(BPF_W, END, CONTEXT, offsetof(struct __sk_buff, data_end)),
+        MOVE(PART, NUMBER),
+        RIGHT(PART, 16),
+        IF(PART, FENCE_MARK, 6),
+        /* The socket was not granted by a broker. */
         MOVE(PART, FRAME),
         ADD(PART, header),
         IF_GREATER(PART, END, TO_PASS),
@@ -102,15 +110,36 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         /* It was. Checks only what the kernel has copied, up to END: the process could still alter
          * what is in its own memory (PACKET_TX_RING). Of a page and more, only the envelope is
          * before END until the header is pulled there, too. */
-        LOAD(BPF_W, PART, CONTEXT, offsetof(struct __sk_buff, gso_size)),
-        IF_NOT(PART, 0, TO_DROP),
-        SET(SECOND, source + (int)sizeof(le16)),
+        MOVE(PART, FRAME),
+        ADD(PART, checked),
+        IF_NOT_GREATER(PART, END, 8),
+        MOVE(FIRST, CONTEXT),
+        SET(SECOND, checked),
         CALL(BPF_FUNC_skb_pull_data),
         LOAD(BPF_W, FRAME, CONTEXT, offsetof(struct __sk_buff, data)),
         LOAD(BPF_W, END, CONTEXT, offsetof(struct __sk_buff, data_end)),
         MOVE(PART, FRAME),
-        ADD(PART, source + (int)sizeof(le16)),
+        ADD(PART, checked),
         IF_GREATER(PART, END, TO_DROP),
+        /* Does the process have the card write a checksum into the frame (PACKET_VNET_HDR), after
+         * all that is checked here? Only in such a frame this call alters nothing. */
+        LOAD(BPF_H, BEFORE, FRAME, source),
+        MOVE(FIRST, CONTEXT),
+        SET(SECOND, source),
+        SET(THIRD, 0),
+        SET(FOURTH, 1),
+        SET(PART, (int)sizeof(le16)),
+        CALL(BPF_FUNC_l4_csum_replace),
+        LOAD(BPF_W, FRAME, CONTEXT, offsetof(struct __sk_buff, data)),
+        LOAD(BPF_W, END, CONTEXT, offsetof(struct __sk_buff, data_end)),
+        MOVE(PART, FRAME),
+        ADD(PART, checked),
+        IF_GREATER(PART, END, TO_DROP),
+        LOAD(BPF_H, PART, FRAME, source),
+        IF_SAME(PART, BEFORE, TO_DROP),
+        STORE(BPF_H, FRAME, source, BEFORE),
+        LOAD(BPF_W, PART, CONTEXT, offsetof(struct __sk_buff, gso_size)),
+        IF_NOT(PART, 0, TO_DROP),
         LOAD(BPF_B, PART, FRAME, 0),
         AND(PART, 1),
         IF_NOT(PART, 0, TO_DROP), /* multicast or broadcast */
@@ -125,9 +154,8 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         /* DATA does not name its sender: receivers know it by key and source address. */
         LOAD(BPF_B, PART, FRAME, header + (int)offsetof(struct frame_header, type)),
         IF(PART, FRAME_DATA, TO_PASS),
-        LOAD(BPF_H, PART, FRAME, source),
-        IN_ORDER(BPF_TO_LE, PART),
-        IF_DIFFERENT(PART, NUMBER, TO_DROP),
+        IN_ORDER(BPF_TO_LE, BEFORE),
+        IF_DIFFERENT(BEFORE, NUMBER, TO_DROP),
         SET(RESULT, TC_ACT_UNSPEC),
         RETURN(),
         SET(RESULT, TC_ACT_SHOT),

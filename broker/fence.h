@@ -14,14 +14,15 @@
  *
  *      marked frame                    passes if it has our EtherType, the source address that
  *                                      follows from card and number, a single destination, no
- *                                      segmentation, and this number as sender in its header
+ *                                      segmentation, no checksum that the card is to write, and
+ *                                      this number as sender in its header
  *      not marked, from such a source  dropped: the source is forged
  *      all others                      pass
  *
  * *Options* is attached to the broker's control group, to which all sockets belong that it makes.
- * It refuses options of packet(7) on marked sockets. Otherwise a process could have the card write
- * a checksum into a frame after egress (PACKET_VNET_HDR), put it into promiscuous mode (and read
- * nothing by it), and have the kernel reserve memory without bound.
+ * It refuses options of packet(7) on marked sockets. Otherwise a process could put the card into
+ * promiscuous mode (and read nothing by it), and have the kernel reserve memory without bound. The
+ * kernel does not run it in system calls of 32 bits, so nothing else may depend on it.
  */
 #ifndef BEOWIRE_BROKER_FENCE_H
 #define BEOWIRE_BROKER_FENCE_H

@@ -303,17 +303,12 @@ static int grant(int kernel, const struct policy *policy, uid_t user,
     return status;
 }
 
-void serve_refuse(int connection, uid_t user, bool admitted)
+void serve_refuse(int connection, int status, const char *why)
 {
     struct grant_answer answer = {.version = GRANT_VERSION};
     struct grant_question question;
 
-    if (admitted) {
-        (void)refuse(&answer, -EBUSY, "the broker serves too many processes of user %u", user);
-    } else {
-        (void)refuse(&answer, -EPERM, "user %u is in no group to which the broker grants frames",
-                     user);
-    }
+    (void)refuse(&answer, status, "%s", why);
     /* A question that nobody has read when this is closed is an error there, and no answer. */
     (void)shutdown(connection, SHUT_RD);
     (void)recv(connection, &question, sizeof question, MSG_DONTWAIT);

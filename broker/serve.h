@@ -20,9 +20,9 @@
 
 #include "policy.h"
 
-/** Refuses a user who is not admitted, or for whom too many processes are served already. Does not
- *  wait. */
-void serve_refuse(int connection, uid_t user, bool admitted);
+/** Refuses without reading a question. Does not wait. @param status a negative errno
+ *  @param why of at most GRANT_WHY_BYTES, with its end */
+void serve_refuse(int connection, int status, const char *why);
 
 /** Reads the question of an admitted user and answers it, in milliseconds. Gives up after a second
  *  without a question. Errors of the host are lines on standard error; refusals are not. */

@@ -31,6 +31,13 @@ _BLOCK_BYTES = 1 << 18
 _EVERYTHING = 3
 _LONGEST = 4096
 
+#: Below 4 GiB, and may be run.
+_MAP_32BIT, _ALL_RIGHTS = 0x40, 7
+
+#: For x86-64: `int $0x80` with number 366, setsockopt, and the five arguments of a function.
+_CALL_OF_32_BITS = bytes.fromhex("5389fb4189c989f14489ce4489c7b86e010000cd805bc3")
+_VALUE_AT = 64
+
 #: Python's own sendto() takes no number of an interface.
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
@@ -120,6 +127,19 @@ def option(level: int, name: int, value: str) -> None:
     _held().setsockopt(level, name, bytes.fromhex(value))
 
 
+def option_of_32_bits(level: int, name: int, value: str) -> None:
+    """setsockopt(2) as a program of 32 bits calls it, which BPF programs do not see."""
+    low = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_32BIT, _ALL_RIGHTS)
+    data = bytes.fromhex(value)
+    low[: len(_CALL_OF_32_BITS)] = _CALL_OF_32_BITS
+    low[_VALUE_AT : _VALUE_AT + len(data)] = data
+    at = ctypes.addressof(ctypes.c_char.from_buffer(low))
+    call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_uint] * 5)(at)
+    status = call(_held().fileno(), level, name, at + _VALUE_AT, len(data))
+    if status < 0:
+        raise OSError(-status, "setsockopt")
+
+
 def filtered() -> None:
     """Has its own filter in place of the one that is there: it lets in everything."""
     code = array.array("B", struct.pack("=HBBI", 6, 0, 0, 0xFFFFFFFF))
@@ -202,6 +222,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
         send_by,
         send_with,
         option,
+        option_of_32_bits,
         filtered,
         bind,
         control,
