@@ -23,14 +23,11 @@
     INSTRUCTION(BPF_JMP32 | BPF_JEQ | BPF_K, REGISTER, 0, GO, (int32_t)(VALUE))
 #define IF_DIFFERENT(REGISTER, OTHER, GO)                                                          \
     INSTRUCTION(BPF_JMP32 | BPF_JNE | BPF_X, REGISTER, OTHER, GO, 0)
-#define IF_SAME(REGISTER, OTHER, GO)                                                               \
-    INSTRUCTION(BPF_JMP32 | BPF_JEQ | BPF_X, REGISTER, OTHER, GO, 0)
 #define IF_GREATER(REGISTER, OTHER, GO)                                                            \
     INSTRUCTION(BPF_JMP | BPF_JGT | BPF_X, REGISTER, OTHER, GO, 0)
 
 #define IF_NOT_GREATER(REGISTER, OTHER, GO)                                                        \
     INSTRUCTION(BPF_JMP | BPF_JLE | BPF_X, REGISTER, OTHER, GO, 0)
-#define STORE(SIZE, TO, OFFSET, FROM) INSTRUCTION(BPF_STX | BPF_MEM | (SIZE), TO, FROM, OFFSET, 0)
 
 /** Targets of jumps: pass the frame, or drop it. finish() replaces them by distances. */
 #define TO_PASS INT16_MAX
@@ -86,8 +83,7 @@ void fence_address(const uint8_t card[ETH_ALEN], uint16_t number, uint8_t addres
 int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
 {
     /* A call takes and alters the registers up to PART. */
-    enum { RESULT, FIRST, SECOND, THIRD, FOURTH, PART, CONTEXT, NUMBER, BEFORE };
-    enum { FRAME = THIRD, END = FOURTH };
+    enum { RESULT, FIRST, SECOND, PART = 5, CONTEXT, NUMBER, FRAME, END };
     const int header = PACKET_ENVELOPE_BYTES;
     const int source = header + (int)offsetof(struct frame_header, source);
     const int checked = source + (int)sizeof(le16);
@@ -121,23 +117,15 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         MOVE(PART, FRAME),
         ADD(PART, checked),
         IF_GREATER(PART, END, TO_DROP),
-        /* Does the process have the card write a checksum into the frame (PACKET_VNET_HDR), after
-         * all that is checked here? Only in such a frame this call alters nothing. */
-        LOAD(BPF_H, BEFORE, FRAME, source),
+        /* Is the card to write a checksum into it (PACKET_VNET_HDR), after all that is checked
+         * here? Such a frame (CHECKSUM_PARTIAL) does not become one without need of a checksum. */
         MOVE(FIRST, CONTEXT),
-        SET(SECOND, source),
-        SET(THIRD, 0),
-        SET(FOURTH, 1),
-        SET(PART, (int)sizeof(le16)),
-        CALL(BPF_FUNC_l4_csum_replace),
-        LOAD(BPF_W, FRAME, CONTEXT, offsetof(struct __sk_buff, data)),
-        LOAD(BPF_W, END, CONTEXT, offsetof(struct __sk_buff, data_end)),
-        MOVE(PART, FRAME),
-        ADD(PART, checked),
-        IF_GREATER(PART, END, TO_DROP),
-        LOAD(BPF_H, PART, FRAME, source),
-        IF_SAME(PART, BEFORE, TO_DROP),
-        STORE(BPF_H, FRAME, source, BEFORE),
+        SET(SECOND, BPF_CSUM_LEVEL_INC),
+        CALL(BPF_FUNC_csum_level),
+        MOVE(FIRST, CONTEXT),
+        SET(SECOND, BPF_CSUM_LEVEL_QUERY),
+        CALL(BPF_FUNC_csum_level),
+        IF_NOT(RESULT, 0, TO_DROP),
         LOAD(BPF_W, PART, CONTEXT, offsetof(struct __sk_buff, gso_size)),
         IF_NOT(PART, 0, TO_DROP),
         LOAD(BPF_B, PART, FRAME, 0),
@@ -154,8 +142,9 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         /* DATA does not name its sender: receivers know it by key and source address. */
         LOAD(BPF_B, PART, FRAME, header + (int)offsetof(struct frame_header, type)),
         IF(PART, FRAME_DATA, TO_PASS),
-        IN_ORDER(BPF_TO_LE, BEFORE),
-        IF_DIFFERENT(BEFORE, NUMBER, TO_DROP),
+        LOAD(BPF_H, PART, FRAME, source),
+        IN_ORDER(BPF_TO_LE, PART),
+        IF_DIFFERENT(PART, NUMBER, TO_DROP),
         SET(RESULT, TC_ACT_UNSPEC),
         RETURN(),
         SET(RESULT, TC_ACT_SHOT),

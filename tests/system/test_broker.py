@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import struct
@@ -18,12 +19,15 @@ from typing import Any
 
 import pytest
 
+from beowire.errors import BeowireError
 from beowire.places.lab import cluster
 from beowire.places.lab.options import LabOptions
 from beowire.places.lab.state import LabState
-from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
+from beowire.places.mpi import environment, installation, launch
+from beowire.places.mpi.installation import KINDS, Installation
+from system.conftest import PATIENCE_S, ROOT, wait_until
 from system.exchanges import introduce, start
-from system.mpi_jobs import OPEN_MPI, compiled_check
+from system.mpi_jobs import compiled_check
 
 BROKER = ROOT / "build" / "release" / "broker" / "beowired"
 
@@ -624,9 +628,9 @@ def test_exchange__of_a_plain_user_over_frames(
 
 
 def _remote_shell(hosts: Hosts) -> Path:
-    """For mpirun, which is root's: it starts the daemons of node1 and node2 as the plain user."""
+    """For launchers, which are root's: it starts their daemons on the nodes as the plain user."""
     lines = ["#!/bin/sh", "case $1 in"]
-    for node in hosts.lab.nodes[1:]:
+    for node in hosts.lab.nodes:
         enter = shlex.join(cluster.command_in(node, (*PLAIN, "sh", "-c"), pin=False))
         lines.append(f'{node.address}) shift; exec {enter} "$*" ;;')
     shell = hosts.directory / "shell"
@@ -635,30 +639,52 @@ def _remote_shell(hosts: Hosts) -> Path:
     return shell
 
 
-@pytest.mark.skipif(OPEN_MPI != "openmpi4", reason="Open MPI 5 names its options otherwise")
-def test_open_mpi__of_a_plain_user_over_frames(place: Path, run_beowire: RunBeowire) -> None:
+def _found(name: str) -> Installation:
+    """That MPI; skips where it is not installed, or has no libfabric."""
+    try:
+        mpi = installation.find(name)
+        environment.variables(mpi, "beowire")
+    except BeowireError as error:
+        pytest.skip(str(error))
+    return mpi
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_mpi__of_a_plain_user_over_frames(place: Path, name: str) -> None:
+    mpi = _found(name)
     with _hosts(place, nodes=3) as hosts:
-        for node in ("node0", "node1", "node2"):
-            hosts.start_broker(node)
-        slots = "".join(f"{node.address} slots=2\n" for node in hosts.lab.nodes[1:])
-        (place / "slots").write_text(slots, encoding="ascii")
-        said = run_beowire("mpi-env", "--mpi", OPEN_MPI).stdout
-        line = ["mpirun", "--allow-run-as-root", "-n", "4", "--hostfile", str(place / "slots")]
-        line += ["--mca", "plm_rsh_agent", str(_remote_shell(hosts))]
-        line += ["--mca", "plm_rsh_no_tree_spawn", "1"]
-        line += ["--mca", "orte_tmpdir_base", str(place), "--bind-to", "none"]
-        line += [str(compiled_check(OPEN_MPI)), "pingpong", "collectives"]
-        said += "export FI_BEOWIRE_LANES=shm,packet\n"
-        said += "OMPI_MCA_mca_base_env_list=$OMPI_MCA_mca_base_env_list';FI_BEOWIRE_LANES'\n"
-        words = ("sh", "-c", f'{said}exec "$@"', "sh", *line)
+        for node in hosts.lab.nodes:
+            hosts.start_broker(node.name)
+        # node0, where the launcher is root's, has no rank.
+        ranks_on = [launch.Host(node.address, 2, 2) for node in hosts.lab.nodes[1:]]
+        program = [str(compiled_check(name)), "pingpong", "collectives"]
+        job = launch.Job(4, ranks_on, "eth0", _remote_shell(hosts), program, on_first=False)
+        listed = place / "hosts"
+        listed.write_text(launch.hosts_file(mpi, job), encoding="ascii")
+        chosen = {"FI_BEOWIRE_LANES": "shm,packet", "FI_BEOWIRE_REPORT": "1", "TMPDIR": str(place)}
+        more = {
+            # The name of a node means nothing to the others.
+            "mpich": ["-localhost", hosts.lab.nodes[0].address],
+            # In the background, daemons of another user than the launcher's do not report back.
+            "openmpi5": ["--leave-session-attached"],
+        }
+        line = launch.command(mpi, job, listed)
+        line[1:1] = more.get(name, [])
+        whole = {**os.environ, **environment.variables(mpi, "beowire"), **chosen}
+        whole |= launch.environment(mpi)
+        whole |= launch.handed_over(mpi, whole)
         done = subprocess.run(
-            hosts.in_node("node0", *words),
+            hosts.in_node("node0", *line),
+            env=whole,
             capture_output=True,
             text=True,
             check=False,
             timeout=2 * PATIENCE_S,
         )
-        assert done.returncode == 0, (done.stdout, done.stderr)
-        for check in ("pingpong", "collectives"):
-            assert f"mpi_check: {check} is right on 4 ranks" in done.stdout
-        assert "beowire:" not in done.stderr  # of anything that is missing
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    for check in ("pingpong", "collectives"):
+        assert f"mpi_check: {check} is right on 4 ranks" in done.stdout
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "beowire: " in line]
+    # A line of each rank, with bytes by this lane; none of anything that is missing.
+    assert len(said) == 4, said
+    assert all(re.search(r"over eth0: .*packet [1-9]", line) for line in said), said

@@ -62,9 +62,18 @@ def setup(
     group: Annotated[
         str,
         typer.Option(
-            "--group", help="Group whose members may send Ethernet frames, by beowire-frames."
+            "--group",
+            help="Group whose members may send Ethernet frames: by beowire-frames, or with"
+            " --broker.",
         ),
     ] = "",
+    broker: Annotated[
+        bool,
+        typer.Option(
+            "--broker",
+            help="Have beowired, the broker, give members of --group their own frames only.",
+        ),
+    ] = False,
     sudo: Annotated[
         bool,
         typer.Option("--sudo", help="Become root by sudo, which must not ask for a password."),
@@ -81,20 +90,22 @@ def setup(
     if apply and undo:
         raise BeowireError("--apply and --undo exclude each other")
     _check_words(prefix, group, interface, sudo=sudo)
+    if broker and (not group or prefix.startswith("~")):
+        raise BeowireError("--broker needs --group GROUP, and a --prefix without `~`")
     here = _hosts(hosts, ssh_option)
     where = BySudo(here) if sudo else here
     if undo:
         _undo(where, prefix)
         return
-    files = pieces(prefix, interface)
-    plans = _plans(where, prefix, files, group)
+    files = pieces(prefix, interface, broker=broker)
+    plans = _plans(where, prefix, files, group, broker=broker)
     _show_plans(plans, prefix, apply=apply)
     if apply:
         _apply(where, plans, prefix, files, group)
     bad = any(one.obstacles for one in plans)
     if len(where.names) > 1:
         # Who was let send frames is so from now on.
-        plans = _plans(where, prefix, files, group) if apply else plans
+        plans = _plans(where, prefix, files, group, broker=broker) if apply else plans
         if sudo:
             plans = [_as_user(here, one, prefix) for one in plans]
         # Hosts may have one each of several that are named.
@@ -105,7 +116,10 @@ def setup(
             f"in the shell that starts jobs: . {prefix}/{SHELL}   (back to TCP: . {prefix}/{OFF})"
         )
         print(f"or: module use {prefix}/modulefiles; module load beowire")
-        if group:
+        _say_of_hosts([(one.host, note) for one in plans for note in one.notes])
+        if broker:
+            print(f"members of {group} (who log in again first) need no other command for frames")
+        elif group:
             print(f"members of {group} (who log in again first) start programs by beowire-frames:")
             print(f"    mpirun -n 4 --hostfile hosts {prefix}/{FRAMES} ./program")
         pair = ",".join(where.names[:2]) if len(where.names) > 1 else "A,B"
@@ -135,11 +149,15 @@ def _hosts(hosts: str | None, ssh_option: Sequence[str] | None) -> Hosts:
     return OverSsh(names, ssh_option or [])
 
 
-def _plans(where: Hosts, prefix: str, files: Sequence[Piece], group: str) -> list[Plan]:
+def _plans(
+    where: Hosts, prefix: str, files: Sequence[Piece], group: str, *, broker: bool
+) -> list[Plan]:
     """What is to be done on each; what cannot even be looked at is an error."""
     text = scripts.look(prefix, files, group).encode()
     said = on_all(where, lambda name: where.run(name, "exec sh", text))
-    return [plan(name, _value(one), prefix, files, group) for name, one in said.items()]
+    return [
+        plan(name, _value(one), prefix, files, group, broker=broker) for name, one in said.items()
+    ]
 
 
 def _as_user(here: Hosts, one: Plan, prefix: str) -> Plan:
@@ -171,6 +189,7 @@ def _show_plans(plans: Sequence[Plan], prefix: str, *, apply: bool) -> None:
         if not one.steps and not one.obstacles:
             said.append((one.host, f"{prefix} is up to date"))
         said += [(one.host, f"{'will' if apply else 'would'} {step}") for step in one.steps]
+        said += [(one.host, note) for note in one.notes if not apply]
         said += [(one.host, f"NOT POSSIBLE: {obstacle}") for obstacle in one.obstacles]
     _say_of_hosts(said)
     if not apply and any(one.steps for one in plans):
@@ -213,6 +232,7 @@ def _undo(where: Hosts, prefix: str) -> None:
         )
         said.append((name, result))
         said += [(name, f"{line}: it was changed since") for line in lines if line[:5] == "kept "]
+        said += [(name, line[8:]) for line in lines if line[:8] == "by-hand "]
     _say_of_hosts(said)
     failed = [one for one in done.values() if isinstance(one, BeowireError)]
     if failed:

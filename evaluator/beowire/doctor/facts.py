@@ -30,6 +30,7 @@ _FILES = {
 #: Commands, likewise. INTERFACE stands for the card.
 _COMMANDS = {
     "user": "id -un; id -u",
+    "broker": "grep -o '/run/beowire/broker$' /proc/net/unix",
     "locked_kib": "ulimit -l",
     "governors": "cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c",
     # One line a state: what leaving it takes (us), whether it is switched off, its name.

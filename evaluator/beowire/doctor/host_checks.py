@@ -35,18 +35,29 @@ def frames(facts: Facts) -> Finding:
     """May whoever looks send Ethernet frames?"""
     reason = facts.drivers.get("beowire-packet")
     user = facts.lines("user")[0] if facts.lines("user") else "this user"
+    if reason == "" and facts.may(_NET_RAW) is False:
+        return ok("Ethernet frames", f"the broker (beowired) gives {user} those of his endpoints")
     if reason == "":
-        return ok("Ethernet frames", f"{user} may send them")
+        others = "; the broker (beowired) listens for others" if facts.lines("broker") else ""
+        return ok("Ethernet frames", f"{user} may send them{others}")
     if reason is None and facts.may(_NET_RAW) is not False:
         return unknown("Ethernet frames", "it is not known whether they may be sent")
     if facts.may(_NET_RAW):
         return Finding("Ethernet frames", State.BAD, f"cannot be sent: {reason}")
+    if reason is not None and facts.lines("broker"):
+        return Finding(
+            "Ethernet frames",
+            State.WORSE,
+            f"the broker (beowired) gives {user} none, so all goes over UDP: {reason}",
+            _WITHOUT_FRAMES,
+            "cat /etc/beowire/broker.toml; journalctl -u beowired",
+        )
     return Finding(
         "Ethernet frames",
         State.WORSE,
-        f"{user} may not send them (no CAP_NET_RAW), so all goes over UDP",
+        f"{user} may not send them (no CAP_NET_RAW, no broker), so all goes over UDP",
         _WITHOUT_FRAMES,
-        "beowire setup --hosts ... --group GROUP --apply   # then start programs by beowire-frames",
+        "beowire setup --hosts ... --group GROUP --broker --apply",
     )
 
 

@@ -2,7 +2,7 @@
 """What a host needs for MPI over Beowire: files, and the variables that make each MPI use it.
 
 One directory (the *prefix*), the same path on all hosts, with the provider for libfabric, the
-program that lets others send Ethernet frames, and the variables as files for shells and for
+programs that let others send Ethernet frames, and the variables as files for shells and for
 `module`. No program is compiled against any of it.
 """
 
@@ -22,6 +22,10 @@ from beowire.places.mpi.installation import KINDS, Installation
 DEFAULT_PREFIX = "/opt/beowire"
 
 FRAMES = "bin/beowire-frames"
+#: Where a broker is to be, and systemd's units for it.
+BROKER = "bin/beowired"
+SOCKET = "systemd/beowired.socket"
+SERVICE = "systemd/beowired.service"
 PROVIDER = "fabric/libbeowire-fi.so"
 MODULE = "modulefiles/beowire"
 SHELL = "env.sh"
@@ -99,12 +103,13 @@ def variables(interface: str) -> dict[str, str]:
     return found | ({"FI_BEOWIRE_INTERFACE": interface} if interface else {})
 
 
-def pieces(prefix: str, interface: str) -> list[Piece]:
+def pieces(prefix: str, interface: str, *, broker: bool = False) -> list[Piece]:
     """All files, as they are to be on every host. BeowireError: something is not built."""
     engine = paths.engine_directory()
     frames = engine / "beowire-frames"
-    if not frames.is_file():
-        raise BeowireError(f"no {frames}: build it first (`make` at the root of the checkout)")
+    for program in (frames, *([engine / "beowired"] if broker else [])):
+        if not program.is_file():
+            raise BeowireError(f"no {program}: build it first (`make` at the root of the checkout)")
     chosen = variables(interface)
     of_pvm = []
     if (engine / PVM).is_file():
@@ -119,6 +124,17 @@ def pieces(prefix: str, interface: str) -> list[Piece]:
         Piece(OFF, _off(chosen).encode(), 0o644),
         Piece(MODULE, _module(prefix, chosen).encode(), 0o644),
         *of_pvm,
+        *(_of_broker(engine, prefix) if broker else []),
+    ]
+
+
+def _of_broker(engine: Path, prefix: str) -> list[Piece]:
+    service = (engine / "beowired.service.in").read_text(encoding="utf-8")
+    service = service.replace("@sbindir@/beowired", f"{prefix}/{BROKER}")
+    return [
+        Piece(BROKER, (engine / "beowired").read_bytes(), 0o755),
+        Piece(SOCKET, (engine / "beowired.socket").read_bytes(), 0o644),
+        Piece(SERVICE, service.encode(), 0o644),
     ]
 
 

@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from beowire.setup.pieces import FRAMES, Piece
+from beowire.setup.pieces import BROKER, FRAMES, SOCKET, Piece
+from beowire.setup.scripts import POLICY
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Plan:
     """What stands in the way, and what to do, a line each."""
     may_frames: bool = False
     """The program that lets others send frames is there, has what it needs, and is for us."""
+    notes: Sequence[str] = field(default_factory=list)
+    """What is left to do by hand, a line each."""
 
 
 def parse(said: str) -> dict[str, list[str]]:
@@ -30,9 +33,14 @@ def parse(said: str) -> dict[str, list[str]]:
     return found
 
 
-def plan(host: str, said: str, prefix: str, files: Sequence[Piece], group: str) -> Plan:
-    """What is to be done there."""
+def plan(
+    host: str, said: str, prefix: str, files: Sequence[Piece], group: str, *, broker: bool = False
+) -> Plan:
+    """What is to be done there. `broker`: the group gets frames by it, not by a capability."""
     found = parse(said)
+    with_broker = group if broker else ""
+    obstacles = _obstacles(found, prefix, group, broker=broker)
+    group = "" if broker else group
     absent, other = found.get("absent", []), found.get("other", [])
     steps = []
     if absent:
@@ -50,18 +58,38 @@ def plan(host: str, said: str, prefix: str, files: Sequence[Piece], group: str) 
             f" setcap cap_net_raw=ep of {prefix}/{FRAMES}"
         )
     if not group and capable:
-        steps.append(f"take cap_net_raw from {prefix}/{FRAMES}: no --group is named")
+        why = "the broker gives frames" if broker else "no --group is named"
+        steps.append(f"take cap_net_raw from {prefix}/{FRAMES}: {why}")
+    if with_broker:
+        steps += _steps_of_broker(found, prefix, with_broker)
     # Root runs nothing that only lies where ours should be.
     ours = FRAMES in found.get("same", []) or _first(found, "uid") != "0"
     may_frames = capable and ours and "usable" in found
-    return Plan(host, steps, _obstacles(found, prefix, group), may_frames)
+    notes = [_by_hand(prefix)] if broker and _first(found, "broker") == "by-hand" else []
+    return Plan(host, steps, obstacles, may_frames, notes)
+
+
+def _steps_of_broker(found: dict[str, list[str]], prefix: str, group: str) -> list[str]:
+    steps = []
+    if _first(found, "policy") == "absent":
+        steps.append(f'write {POLICY}: groups = ["{group}"]')
+    if _first(found, "broker") == "disabled":
+        steps.append(f"have systemd start the broker: systemctl enable --now {prefix}/{SOCKET}")
+    return steps
+
+
+def _by_hand(prefix: str) -> str:
+    return (
+        "there is no systemd, so start the broker at each boot, as root:"
+        f" setpriv --inh-caps=-all --bounding-set=-all,+net_admin,+bpf {prefix}/{BROKER} &"
+    )
 
 
 def _first(found: dict[str, list[str]], name: str) -> str:
     return found.get(name, [""])[0]
 
 
-def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str]:
+def _obstacles(found: dict[str, list[str]], prefix: str, group: str, *, broker: bool) -> list[str]:
     is_root = _first(found, "uid") == "0"
     lacks = found.get("lacks", [])
     obstacles = []
@@ -78,7 +106,10 @@ def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str
             "only root can let a group send Ethernet frames: --sudo, root@HOST, or leave out"
             " --group (everything then goes over UDP)"
         )
-    if group and "setcap" in lacks:
+    if _first(found, "policy") == "other":
+        obstacles.append(f"{POLICY} does not name the group {group}: add it there to `groups`")
+    capability = group and not broker
+    if capability and "setcap" in lacks:
         obstacles.append("setcap is missing: install the package libcap2-bin")
     if "no_group" in found:
         obstacles.append(f"there is no group {group}: type there `groupadd --system {group}`")
@@ -96,11 +127,11 @@ def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str
             f" away, or use another --prefix"
         )
     kind, _, options = _first(found, "mounted").partition(" ")
-    if group and kind.startswith("nfs"):
+    if capability and kind.startswith("nfs"):
         obstacles.append(
             f"{prefix} is on NFS, which keeps no file capabilities: use a --prefix on a local disk"
         )
-    elif group and "nosuid" in options.strip().split(","):
+    elif capability and "nosuid" in options.strip().split(","):
         obstacles.append(
             f"{prefix} is mounted nosuid, so file capabilities have no effect: use another --prefix"
         )

@@ -14,10 +14,24 @@ On the host they need what POSIX has, stat, sha256sum and tar (BusyBox is enough
 from collections.abc import Sequence
 
 from beowire.places.launch.walk import WALK
-from beowire.setup.pieces import FRAMES, MANIFEST, MODULE, PROVIDER, PVM, Piece, for_shell
+from beowire.setup.pieces import (
+    BROKER,
+    FRAMES,
+    MANIFEST,
+    MODULE,
+    PROVIDER,
+    PVM,
+    SERVICE,
+    SOCKET,
+    Piece,
+    for_shell,
+)
 
 #: Below the prefix, of all that may be put there.
-_DIRECTORIES = tuple(path.partition("/")[0] for path in (FRAMES, PROVIDER, MODULE, PVM))
+_DIRECTORIES = tuple(path.partition("/")[0] for path in (FRAMES, PROVIDER, MODULE, PVM, SOCKET))
+
+#: Whom the broker serves. Its owner may change it.
+POLICY = "/etc/beowire/broker.toml"
 
 #: What an apply() is given is unpacked into, below the prefix, until each file is moved from there.
 #: Several hosts may have the prefix in common, so it has the host's name.
@@ -37,8 +51,15 @@ _SEE = (
     'sum() { if is_file "$1"; then sha256sum <"./$1" | cut -d " " -f 1; else echo none; fi; }',
     'safe() { [ ! -L "./$1" ] && (rest=; at=$prefix; sticky=no; make=no; step "./$1"); }',
     f"manifest() {{ if is_file {MANIFEST}; then cat {MANIFEST}; fi; }}",
+    # Only where it runs.
+    "systemd() { case $(systemctl is-system-running 2>/dev/null) in"
+    ' ""|offline|unknown) return 1 ;; esac; }',
     'is_ours() { case $listed in *"$(sum "$1")  $1"*) ;; *) return 1 ;; esac; }',
 )
+
+
+def _has_broker(files: Sequence[Piece]) -> bool:
+    return any(one.path == BROKER for one in files)
 
 
 def look(prefix: str, files: Sequence[Piece], group: str) -> str:
@@ -79,6 +100,15 @@ def look(prefix: str, files: Sequence[Piece], group: str) -> str:
             f'getent group "{group}" >/dev/null 2>&1 || grep -q "^{group}:" /etc/group ||'
             f' echo "no_group {group}"'
         )
+    if _has_broker(files):
+        lines += [
+            f'policy="{POLICY}"; if [ ! -e "$policy" ]; then echo "policy absent"',
+            rf"""elif ! grep -q '^ *groups *=.*"{group}"' "$policy"; then""",
+            '    echo "policy other"; fi',
+            "if systemd; then systemctl is-active -q beowired.socket &&"
+            ' systemctl is-enabled -q beowired.socket || echo "broker disabled"',
+            'elif ! grep -q " /run/beowire/broker$" /proc/net/unix; then echo "broker by-hand"; fi',
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -135,7 +165,7 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         f'    [ "$1" != "{FRAMES}" ] || allow "./$draft/$1"',
         '    move "./$draft/$1" "$1"',
         "}",
-        f"allow() {{ {_allow(group)}; }}",
+        f"allow() {{ {_allow('' if _has_broker(files) else group)}; }}",
         *(
             f'! is_there "{one.path}" || [ "$(sum "{one.path}")" = {one.digest} ] ||'
             f' is_ours "{one.path}" || fail "$prefix/{one.path} was not'
@@ -154,8 +184,45 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         ' fail "libfabric does not load $prefix/fabric/libbeowire-fi.so: see'
         ' \\`FI_LOG_LEVEL=warn FI_PROVIDER_PATH=$prefix/fabric fi_info -p beowire\\`"',
         "fi",
+        *(_start_broker(group) if _has_broker(files) else []),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _policy() -> str:
+    return f"""policy="{POLICY}"; head='# Written by `beowire setup`.'"""
+
+
+def _start_broker(group: str) -> list[str]:
+    """Writes the policy, if there is none, and has systemd listen, if it is there."""
+    return [
+        _policy(),
+        'if [ ! -e "$policy" ]; then mkdir -p "${policy%/*}"',
+        rf"""    printf '%s\n' "$head" 'groups = ["{group}"]' >"$policy.new" """,
+        '    mv -f "$policy.new" "$policy"; fi',
+        "if systemd; then",
+        f'    why=$({{ systemctl link --force "$prefix/{SERVICE}" "$prefix/{SOCKET}" &&',
+        "        systemctl daemon-reload && systemctl enable --now beowired.socket &&",
+        "        systemctl try-restart beowired.service; } 2>&1) ||",
+        '        fail "systemd does not start the broker: $(echo "$why" | tail -n 1)"',
+        "fi",
+    ]
+
+
+def _end_broker() -> list[str]:
+    """Undoes that. The policy stays if it is not as it was written."""
+    return [
+        "if systemd; then",
+        "    systemctl disable --now beowired.socket beowired.service >/dev/null 2>&1 || true",
+        "    systemctl daemon-reload",
+        rf'else echo "by-hand end the broker: kill \$(pidof $prefix/{BROKER})"; fi',
+        _policy(),
+        r"""was=$(printf '%s\n%s' "$head" 'groups = [NAME]')""",
+        r"""if [ ! -e "$policy" ]; then :""",
+        r"""elif [ "$(sed 's/"[^"]*"/NAME/' "$policy")" = "$was" ]; then""",
+        '    rm -f "$policy"; rmdir "${policy%/*}" 2>/dev/null || true',
+        'else echo "kept $policy"; fi ;;',
+    ]
 
 
 def _of(files: Sequence[Piece]) -> str:
@@ -205,6 +272,9 @@ def undo(prefix: str) -> str:
         # Nobody else can change a directory in which this is done, so it is the file that was read.
         'take() { [ -z "$2" ] || [ "$(sum "$1")" != "$2" ] || rm -f "./$1"; }',
         'keep() { echo "kept $prefix/$1"; }',
+        f'case $listed in *"  {SOCKET}"*)',
+        *_end_broker(),
+        "esac",
         "each take; each keep | sort -u",
         # Another host that has the same directory may have removed the list meanwhile.
         'made=$(printf "%s\n" "$listed" | sed -n "s/^# made //p")',

@@ -122,8 +122,20 @@ def test_frames__without_the_privilege() -> None:
         "mpi may not send them",
         "1.4 µs longer",
         "beowire setup",
-        "beowire-frames",
+        "--broker",
     )
+    refused = {"beowire-packet": "packet/eth0: user 1000 is in no group to which the broker grants"}
+    judged(
+        host_checks.frames,
+        host({"capabilities": "0"}, drivers=refused, broker=["/run/beowire/broker"]),
+        State.WORSE,
+        "the broker (beowired) gives mpi none",
+        "user 1000 is in no group",
+        "/etc/beowire/broker.toml",
+    )
+    judged(host_checks.frames, host({"capabilities": "0"}), State.OK, "the broker (beowired) gives")
+    others = host(broker=["/run/beowire/broker"])
+    judged(host_checks.frames, others, State.OK, "may send them; the broker (beowired) listens")
     judged(
         host_checks.frames,
         host(drivers={"beowire-packet": "the interface is down"}),

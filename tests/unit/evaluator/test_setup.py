@@ -27,8 +27,12 @@ def make_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An engine's directory with files that only pretend."""
     engine = tmp_path / "engine"
     (engine / "fabric").mkdir(parents=True)
-    for name in ("beowire-engine", "beowire-frames", "fabric/libbeowire-fi.so"):
+    for name in (
+        *("beowire-engine", "beowire-frames", "fabric/libbeowire-fi.so", "beowired"),
+        "beowired.socket",
+    ):
         (engine / name).write_bytes(f"first {name}".encode())
+    (engine / "beowired.service.in").write_text("ExecStart=@sbindir@/beowired\n", encoding="ascii")
     monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(engine))
     # No libfabric here could load that.
     monkeypatch.setattr(
@@ -311,6 +315,8 @@ def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["--broker"], "--broker needs --group GROUP"),
+        (["--broker", "--group", "daemon", "--prefix", "~/beowire"], "a --prefix without `~`"),
         (["--prefix", "relative"], "--prefix is a directory of its own"),
         (["--prefix", "/"], "--prefix is a directory of its own"),
         (["--prefix", "/opt/$(reboot)"], "--prefix is a directory of its own"),

@@ -29,7 +29,7 @@ IN_WHEELS = (
     (r"{libdir}/(pkgconfig/.*)", r"{py_platlib}/beowire/_sdk/lib/\1"),
     (r"{includedir}/(.*)", r"{py_platlib}/beowire/_sdk/include/\1"),
     (r"{mandir}/.*", None),
-    (r"{sbindir}/beowired", None),
+    (r"{sbindir}/beowired", r"{py_platlib}/beowire/_engine/beowired"),
     (r"{prefix}/lib/systemd/system/.*", None),
 )
 

@@ -9,6 +9,7 @@ BUILT = (
     "evaluator/engine/beowire-engine",
     "evaluator/lab/beowire-relay",
     "broker/beowire-frames",
+    "broker/beowired",
     "simulation/beowire-simulate",
     "evaluator/drivers/beowire-driver-tcp.so",
 )
