@@ -9,7 +9,7 @@
  * whatever the process does with the socket. A process with one of these capabilities on the host
  * can mark its frames, and so send as any endpoint that has a grant.
  *
- * *Egress* is attached to the network card (clsact, egress), through which all frames of the
+ * *Egress* is attached to the network card (egress.h), through which all frames of the
  * grant's interface leave:
  *
  *      marked frame                    passes if it has our EtherType, the source address that

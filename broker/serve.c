@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "serve.h"
 
+#include "egress.h"
 #include "fence.h"
 #include "lane/packet/grant.h"
 #include "lane/packet/packet_socket.h"
@@ -230,19 +231,6 @@ static void make_grant(int server, const struct policy *policy, uid_t user,
 
 /* ---- the server ----------------------------------------------------------------------------- */
 
-static int put_up_fence(int kernel, const struct policy *policy,
-                        const struct socket_interface *card)
-{
-    int program = fence_load_egress(card->mac, policy->ethertype);
-
-    if (program < 0) {
-        return program;
-    }
-    int status = link_filter_egress(kernel, card->index, program);
-    (void)close(program);
-    return status;
-}
-
 /** Makes the grant together with the child. @param granted gets the socket */
 static int complete(int kernel, int child, pid_t pid, const struct socket_interface *card,
                     struct grant_answer *answer, int *granted, const char *name)
@@ -277,7 +265,7 @@ static int grant(int kernel, const struct policy *policy, uid_t user,
                  struct grant_answer *answer, int *granted)
 {
     int ends[2];
-    int status = put_up_fence(kernel, policy, card);
+    int status = egress_put(kernel, card, policy->ethertype);
 
     if (status != 0) {
         return fail(answer, status, "attach a program to the egress", question->interface);

@@ -5,7 +5,7 @@
  *      server, in the host's network namespace         child
  *
  *      is the question allowed?
- *      puts the program on the card's egress
+ *      puts the program on the card's egress (egress.h)
  *      forks                                            makes a network namespace for the grant
  *      makes a macvlan of the card there
  *                                                       gives it a free address, brings it up

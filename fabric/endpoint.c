@@ -38,11 +38,10 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
          i++) {
         bool frames = strncmp(name, "packet/", 7) == 0 || strncmp(name, "tso/", 4) == 0;
         if (why == -EPERM && frames) { /* the same line for all that need it, printed once */
-            notice(
-                FI_LOG_EP_CTRL,
-                "no permission for Ethernet frames (lane packet), so short messages go over UDP "
-                "and take longer; to permit frames: `beowire-frames PROGRAM` where `beowire setup` "
-                "has installed it, or root; to hide this line: FI_BEOWIRE_LANES=shm,udp");
+            notice(FI_LOG_EP_CTRL,
+                   "no permission for Ethernet frames (lane packet), so short messages go over UDP "
+                   "and take longer; to permit frames: root types `beowire setup --group GROUP "
+                   "--broker --apply`; to hide this line: FI_BEOWIRE_LANES=shm,udp");
         } else if (why == -EOPNOTSUPP) {
             notice(FI_LOG_EP_CTRL, "without %s, which this kernel does not have or refuses: %s",
                    name, beowire_missing_lane_reason(endpoint->transport, i));

@@ -40,6 +40,7 @@ hostname {name}
 cp -a /etc "$own/etc" && mount --bind "$own/etc" /etc
 private /opt
 private /home
+mount -t tmpfs -o mode=755 none /run && mkdir /run/sshd
 mkdir -p /home/alice && mount --bind "$shared/alice" /home/alice
 mount --rbind {root} /home/alice/beowire
 mkdir -m 1777 "$own/tmp" && chmod 1777 "$own/tmp" && mount --bind "$own/tmp" /tmp
@@ -175,7 +176,6 @@ def _write(path: Path, text: str) -> None:
 def _start_all(made: Cluster) -> None:
     """All three nodes answer, and are idle."""
     here = made.directory
-    Path("/run/sshd").mkdir(exist_ok=True)  # sshd refuses to start without it
     for index, name in enumerate(NAMES):
         _start(made, index, f"sshd-{name}", [slurm_nodes.daemon("sshd"), "-D", "-e"])
     files = [f"--{name}-file={here}/munge/{name}" for name in ("pid", "log", "seed")]

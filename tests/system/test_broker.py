@@ -19,15 +19,13 @@ from typing import Any
 
 import pytest
 
-from beowire.errors import BeowireError
 from beowire.places.lab import cluster
 from beowire.places.lab.options import LabOptions
 from beowire.places.lab.state import LabState
 from beowire.places.mpi import environment, installation, launch
-from beowire.places.mpi.installation import KINDS, Installation
-from system.conftest import PATIENCE_S, ROOT, wait_until
+from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
 from system.exchanges import introduce, start
-from system.mpi_jobs import compiled_check
+from system.mpi_jobs import OPEN_MPI, Mpi
 
 BROKER = ROOT / "build" / "release" / "broker" / "beowired"
 
@@ -257,7 +255,14 @@ def forgeries(holder: Holder, to: bytes, others: Holder, card: bytes) -> dict[st
     }
 
 
-def test_frames__only_those_of_the_grant_leave(hosts: Hosts) -> None:
+#: As where the kernel has no tcx (broker/egress.h).
+_BY_FILTER = (*_OWN_USER, "env", "RUNTIME_DIRECTORY=/nowhere")
+
+
+@pytest.mark.parametrize("before", [_OWN_USER, _BY_FILTER], ids=["as usual", "by a filter"])
+def test_frames__only_those_of_the_grant_leave(hosts: Hosts, before: Sequence[str]) -> None:
+    hosts.end("node0")
+    hosts.start_broker("node0", before=before)
     watcher = hosts.holder(0, "node1").open()
     root = hosts.holder(0).open()
     holder, other = hosts.holder().ask(), hosts.holder().ask()
@@ -272,6 +277,55 @@ def test_frames__only_those_of_the_grant_leave(hosts: Hosts) -> None:
     holder.do("send", frame(holder, watcher.mac, "good-last"))
     good = ["good-first", "good-arp", "good-other", "good-last"]
     assert seen(watcher, "good-last") == good
+
+
+@pytest.mark.parametrize("before", [_OWN_USER, _BY_FILTER], ids=["as usual", "by a filter"])
+def test_frames__of_another_policy__replace_the_earlier(
+    hosts: Hosts, before: Sequence[str]
+) -> None:
+    watcher = hosts.holder(0, "node1").open()
+    for ethertype in (0x88B6, _ETHERTYPE):
+        hosts.end("node0")
+        hosts.start_broker("node0", f"{POLICY}ethertype = {ethertype}\n", before)
+        holder = hosts.holder().ask(ethertype)
+        wrong = frame(holder, watcher.mac, "forged-type", ethertype=0x88B7)
+        assert holder.do("send", wrong) == "ENOBUFS"
+        holder.do("send", frame(holder, watcher.mac, f"good-{ethertype}", ethertype=ethertype))
+    last = f"good-{_ETHERTYPE}"
+    assert seen(watcher, last) == [f"good-{0x88B6}", last]
+
+
+def _programs(hosts: Hosts) -> bytes:
+    """What is known of the programs on node0's card."""
+    reads = hosts.in_node("node0", "sh", "-c", "cat /run/beowire/egress-*")
+    return subprocess.run(reads, capture_output=True, check=True).stdout
+
+
+def test_program__of_an_earlier_broker_stays(hosts: Hosts) -> None:
+    hosts.holder().ask()
+    before = _programs(hosts)
+    if before == b"":
+        pytest.skip("this kernel has no tcx (Linux 6.6)")
+    hosts.end("node0")
+    hosts.start_broker("node0")
+    hosts.holder().ask()
+    assert _programs(hosts) == before
+    qdiscs = hosts.in_node("node0", "tc", "qdisc", "show", "dev", "eth0")
+    said = subprocess.run(qdiscs, capture_output=True, text=True, check=True).stdout
+    assert "clsact" not in said
+
+
+def test_program__named_by_a_file_of_another_user__counts_for_nothing(hosts: Hosts) -> None:
+    hosts.holder().ask()
+    watcher = hosts.holder(0, "node1").open()
+    claim = "cp /run/beowire/egress-* /run/of-lab; rm /run/beowire/egress-*;"
+    claim += f" mv /run/of-lab/egress-* /run/beowire; chown {STRANGER} /run/beowire/egress-*"
+    subprocess.run(hosts.in_node("node0", "sh", "-c", claim), check=True)
+    holder = hosts.holder().ask()
+    qdiscs = hosts.in_node("node0", "tc", "qdisc", "show", "dev", "eth0")
+    said = subprocess.run(qdiscs, capture_output=True, text=True, check=True).stdout
+    assert "clsact" in said
+    assert holder.do("send", frame(holder, watcher.mac, "forged", ethertype=0x0806)) == "ENOBUFS"
 
 
 def test_frames__longer_than_a_page(place: Path) -> None:
@@ -639,37 +693,27 @@ def _remote_shell(hosts: Hosts) -> Path:
     return shell
 
 
-def _found(name: str) -> Installation:
-    """That MPI; skips where it is not installed, or has no libfabric."""
-    try:
-        mpi = installation.find(name)
-        environment.variables(mpi, "beowire")
-    except BeowireError as error:
-        pytest.skip(str(error))
-    return mpi
+@pytest.fixture(name="library")
+def distributions_mpi(run_beowire: RunBeowire) -> Mpi:
+    """Others are tried by tests/wheels."""
+    return Mpi(run_beowire, OPEN_MPI)
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_mpi__of_a_plain_user_over_frames(place: Path, name: str) -> None:
-    mpi = _found(name)
+def test_mpi__of_a_plain_user_over_frames(place: Path, library: Mpi) -> None:
+    mpi = installation.find(library.name, library.prefix)
     with _hosts(place, nodes=3) as hosts:
         for node in hosts.lab.nodes:
             hosts.start_broker(node.name)
         # node0, where the launcher is root's, has no rank.
         ranks_on = [launch.Host(node.address, 2, 2) for node in hosts.lab.nodes[1:]]
-        program = [str(compiled_check(name)), "pingpong", "collectives"]
+        program = [str(library.program), "pingpong", "collectives"]
         job = launch.Job(4, ranks_on, "eth0", _remote_shell(hosts), program, on_first=False)
         listed = place / "hosts"
         listed.write_text(launch.hosts_file(mpi, job), encoding="ascii")
         chosen = {"FI_BEOWIRE_LANES": "shm,packet", "FI_BEOWIRE_REPORT": "1", "TMPDIR": str(place)}
-        more = {
-            # The name of a node means nothing to the others.
-            "mpich": ["-localhost", hosts.lab.nodes[0].address],
-            # In the background, daemons of another user than the launcher's do not report back.
-            "openmpi5": ["--leave-session-attached"],
-        }
         line = launch.command(mpi, job, listed)
-        line[1:1] = more.get(name, [])
+        if mpi.name == "mpich":  # the name of a node means nothing to the others
+            line[1:1] = ["-localhost", hosts.lab.nodes[0].address]
         whole = {**os.environ, **environment.variables(mpi, "beowire"), **chosen}
         whole |= launch.environment(mpi)
         whole |= launch.handed_over(mpi, whole)

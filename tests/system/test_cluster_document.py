@@ -14,6 +14,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ COMMANDS = ("./beowire ", "beowire-frames ./beowire ", "mpirun -n ", "mpiexec", 
 #: What Open MPI's launcher says when the ssh that it has started is quicker than it.
 OPEN_MPIS = re.compile(r"^\[\w+:\d+\] plm:[rs]sh: Warning: setpgid\(.*\n", re.MULTILINE)
 
-MPIRUN = "mpirun -n 6 --hostfile hosts /opt/beowire/bin/beowire-frames ./program"
+MPIRUN = "mpirun -n 6 --hostfile hosts ./program"
 
 
 @dataclass(frozen=True)
@@ -69,20 +70,27 @@ TYPED = (
     Typed("for h in n0 n1 n2; do ssh", "root"),
     Typed("./beowire doctor  ", "root", says="nothing was changed"),
     Typed(
-        "./beowire setup --hosts root@n0,root@n1,root@n2 --group mpi  ",
+        "./beowire setup --hosts root@n0,root@n1,root@n2 --group mpi --broker  ",
         "root",
         changed=(",root@n2", ""),
-        says="(?s)would let the group mpi .*nothing is changed yet.*"
+        says="(?s)would write /etc/beowire/broker.toml: groups .*nothing is changed yet.*"
         "UDP: stopped: n0 – n1: nothing came through.*"
         "full frames: not tried: UDP does not pass",
         status=1,  # n1's firewall
     ),
     Typed(
-        "./beowire setup --hosts root@n0,root@n1,root@n2 --group mpi --apply",
+        "./beowire setup --hosts root@n0,root@n1,root@n2 --group mpi --broker --apply",
         "root",
         says="(?s)n2: done.*"
         + ".*".join(f"(ok|slower) +{way}: half a round trip of " for way in WAYS)
-        + ".*beowire tune --hosts root@n0,root@n1",
+        + ".*no systemd, so start the broker.*beowire tune --hosts root@n0,root@n1",
+    ),
+    Typed(
+        "./beowire doctor",
+        "alice",
+        changed=("./beowire doctor", "beowire/beowire doctor --interface eth0 || true"),
+        says=r"the\s+broker\s+\(beowired\)\s+gives\s+alice",
+        chapter="Who may send Ethernet frames",
     ),
     Typed(
         "./beowire setup --hosts n0,n1,n2 --sudo --group mpi",
@@ -115,7 +123,7 @@ TYPED = (
         "alice",
         between=(
             "export FI_BEOWIRE_REPORT=1; . /opt/beowire/env.sh",
-            "mpirun -n 2 --host n0,n1 /opt/beowire/bin/beowire-frames ./program",
+            "mpirun -n 2 --host n0,n1 ./program",
         ),
         says=r"\A2 ranks: right\n\Z",
     ),
@@ -140,19 +148,13 @@ NOT_TYPED = {
     "./beowire setup --hosts ...": "not a whole line",
     "./beowire doctor --hosts ...": "not a whole line",
     "beowire-frames ./beowire top": "test_top.py does",
-    "mkdir -p /etc/beowire": "test_broker.py names its own file",
-    "printf 'groups": "test_broker.py writes such a file",
-    "systemctl enable --now beowired.socket": "no systemd here; test_broker.py starts it itself",
+    "./beowire top": "the same",
     "module ": "its program is not there",
     "beowire: ": "no command: what processes say",
 }
 
 #: What the last table shows, by what is typed for it.
 SYMPTOMS = {
-    "beowire: n1: no permission for Ethernet frames": "mpirun -n 1 --host n1 ./program",
-    "was unable to find the specified executable file": (
-        "mpirun -n 2 --host n0,n1 beowire-frames ./program"
-    ),
     "You have attempted to pass environment variables": "mpirun -n 1 -x HOME ./program",
 }
 
@@ -161,6 +163,8 @@ INSTEAD = {"You have attempted to pass environment variables": {"openmpi5": "1 r
 
 #: What it shows besides, and why nothing is typed for that.
 NOT_SHOWN = {
+    "beowire: n1: no permission for Ethernet frames": "test_mpi_failures.py does",
+    "is in no group to which the broker grants frames": "test_broker.py does",
     "beowire-frames: n1: this file gives no cap_net_raw here": "test_setup_hosts.py does",
     "the peer does not answer": "test_killed.py does",
     "frames came damaged": "test_damage.py does",
@@ -253,7 +257,10 @@ def make_hosts() -> Iterator[Cluster]:
             subprocess.run(words, check=True)
             listed = "".join(f"{name} slots=2\n" for name in cluster_nodes.NAMES)
             (hosts.home / "hosts").write_text(listed, encoding="ascii")
-            yield hosts
+            try:
+                yield hosts
+            finally:
+                end_brokers(hosts)
         assert wait_until(lambda: not processes_of(mark)), processes_of(mark)
     finally:
         for name, value in before.items():
@@ -333,10 +340,11 @@ def test_commands__in_their_order(hosts: Cluster) -> None:
             continue
         said = type_all(hosts, group)
         done.update(lines)
-        if "would let the group" in said:
+        if "nothing is changed yet" in said:
             done.add(open_firewall(hosts, said))
         elif "--apply" in lines[0]:
             assert_installed(hosts, text)
+            start_brokers(hosts, said)
         elif "FI_BEOWIRE_REPORT" in lines[0]:
             assert_reported(said, text)
             assert_symptoms(hosts, text)
@@ -367,23 +375,48 @@ def assert_installed(hosts: Cluster, text: str) -> None:
         prefix = in_node(hosts, index, PREFIX)
         found = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
         assert found == files
-        frames = prefix / "bin" / "beowire-frames"
         said = subprocess.run(
             hosts.in_node(index, "/sbin/getcap", str(PREFIX / "bin" / "beowire-frames")),
             capture_output=True,
             text=True,
             check=True,
         ).stdout
-        assert "cap_net_raw=ep" in said
-        assert frames.stat().st_mode & 0o7777 == 0o750
-        assert frames.stat().st_gid == group_of(hosts, index)
+        assert said == ""
 
 
-def group_of(hosts: Cluster, index: int) -> int:
-    known = in_node(hosts, index, Path("/etc/group")).read_text(encoding="utf-8")
-    found = re.search(r"^mpi:x:(\d+):alice$", known, re.MULTILINE)
-    assert found is not None
-    return int(found[1])
+#: Shows control groups, and has one for all brokers; $1 is its name.
+_IN_GROUP = (
+    "[ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup2 none /sys/fs/cgroup;"
+    " mkdir -p /sys/fs/cgroup/$1; echo $$ >/sys/fs/cgroup/$1/cgroup.procs;"
+    ' shift; exec "$@"'
+)
+
+
+def group_of(hosts: Cluster) -> str:
+    return f"beowire-test-{hosts.directory.name}"
+
+
+def start_brokers(hosts: Cluster, said: str) -> None:
+    """Types on each host the line that is said to start the broker."""
+    (line,) = set(re.findall(r"as root: (setpriv .*?) &", " ".join(said.split())))
+    for index in range(3):
+        words = ("sh", "-c", _IN_GROUP, "sh", group_of(hosts), *line.split())
+        hosts.servers.append(subprocess.Popen(hosts.in_node(index, *words)))
+        words = hosts.in_node(index, "grep", "-q", " /run/beowire/broker$", "/proc/net/unix")
+        assert wait_until(partial(listens, words))
+
+
+def listens(words: Sequence[str]) -> bool:
+    return subprocess.run(words, check=False).returncode == 0
+
+
+def end_brokers(hosts: Cluster) -> None:
+    while len(hosts.servers) > 0 and "beowired" in " ".join(map(str, hosts.servers[-1].args)):
+        broker = hosts.servers.pop()
+        broker.terminate()
+        broker.wait()
+    remove = hosts.in_node(0, "rmdir", f"/sys/fs/cgroup/{group_of(hosts)}")
+    subprocess.run(remove, check=False)  # if they were started
 
 
 def assert_reported(said: str, text: str) -> None:

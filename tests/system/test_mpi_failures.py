@@ -99,7 +99,7 @@ def test_no_privilege__udp_is_used_and_one_line_a_node_says_so(mpi: Mpi) -> None
     assert "pingpong is right on 4 ranks" in done.stdout
     for node in ("node0", "node1"):
         assert done.stderr.count(f"beowire: {node}: no permission") == 1, done.stderr
-    assert "`beowire-frames PROGRAM`" in done.stderr
+    assert "`beowire setup --group GROUP --broker --apply`" in done.stderr
     assert "FI_BEOWIRE_LANES=shm,udp" in done.stderr
     asked = mpi.run("pingpong", before=weak, environment={"FI_BEOWIRE_LANES": "packet,udp"})
     assert (asked.returncode, asked.stderr.count(": no permission")) == (0, 2), asked.stderr

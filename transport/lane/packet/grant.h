@@ -19,7 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GRANT_SOCKET "/run/beowire/broker"
+#define GRANT_DIRECTORY "/run/beowire"
+#define GRANT_SOCKET GRANT_DIRECTORY "/broker"
 
 /** The interface in the namespace of the grant. */
 #define GRANT_INTERFACE "frames"
