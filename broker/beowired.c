@@ -311,7 +311,7 @@ static int watch_endings(void)
 int main(int argc, char **argv)
 {
     static struct broker broker;
-    struct policy policy;
+    static struct policy policy;
     char why[POLICY_WHY_BYTES];
     bool passed = is_passed();
 
