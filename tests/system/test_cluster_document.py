@@ -165,7 +165,7 @@ INSTEAD = {"You have attempted to pass environment variables": {"openmpi5": "1 r
 #: What it shows besides, and why nothing is typed for that.
 NOT_SHOWN = {
     "beowire: n1: no permission for Ethernet frames": "test_mpi_failures.py does",
-    "is in no group to which the broker grants frames": "test_broker.py does",
+    "is in no group to which the broker grants frames": "test_broker_service.py does",
     "beowire-frames: n1: this file gives no cap_net_raw here": "test_setup_hosts.py does",
     "the peer does not answer": "test_killed.py does",
     "frames came damaged": "test_damage.py does",
@@ -413,8 +413,8 @@ def start_brokers(hosts: Cluster, said: str, brokers: list["subprocess.Popen[byt
     for index in range(3):
         words = ("sh", "-c", _IN_GROUP, "sh", group_of(hosts), *line.split())
         brokers.append(subprocess.Popen(hosts.in_node(index, *words)))
-        words = hosts.in_node(index, "grep", "-q", " /run/beowire/broker$", "/proc/net/unix")
-        assert wait_until(partial(succeeds, words))
+        listens = hosts.in_node(index, "grep", "-q", " /run/beowire/broker$", "/proc/net/unix")
+        assert wait_until(partial(succeeds, listens))
 
 
 def succeeds(words: Sequence[str]) -> bool:
