@@ -282,7 +282,7 @@ void fake_send(struct connection *connection)
 static void serve(struct connection *connection)
 {
     static uint8_t buffer[sizeof(struct packet) + FRAGMENT_BYTES];
-    for (ssize_t bytes; (bytes = recv(connection->fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0;) {
+    while (recv(connection->fd, buffer, sizeof buffer, MSG_DONTWAIT) > 0) {
         struct packet packet;
         memcpy(&packet, buffer, sizeof packet);
         take_packet(connection, &packet, buffer + sizeof packet);

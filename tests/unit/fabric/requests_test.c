@@ -98,7 +98,7 @@ TEST(take__refused_for_long_is_told)
     assert_string_equal(text, ""); /* not at once: a stream is refused often */
     assert_int_not_equal(requests.refused_ns, 0);
     requests_give(&requests, request);
-    request = requests_take(&requests, REQUEST_SEND);
+    assert_non_null(requests_take(&requests, REQUEST_SEND));
     assert_int_equal(requests.refused_ns, 0);
     requests.refused_ns = 1; /* soon after the machine was started */
     said_begin();
