@@ -118,14 +118,15 @@ int fence_load_egress(const uint8_t card[ETH_ALEN], uint16_t ethertype)
         ADD(PART, checked),
         IF_GREATER(PART, END, TO_DROP),
         /* Is the card to write a checksum into it (PACKET_VNET_HDR), after all that is checked
-         * here? Such a frame (CHECKSUM_PARTIAL) does not become one without need of a checksum. */
+         * here? Such a frame (CHECKSUM_PARTIAL) does not become one without need of a checksum.
+         * One that passes several such programs gets a level from each. */
         MOVE(FIRST, CONTEXT),
         SET(SECOND, BPF_CSUM_LEVEL_INC),
         CALL(BPF_FUNC_csum_level),
         MOVE(FIRST, CONTEXT),
         SET(SECOND, BPF_CSUM_LEVEL_QUERY),
         CALL(BPF_FUNC_csum_level),
-        IF_NOT(RESULT, 0, TO_DROP),
+        IF(RESULT, -EACCES, TO_DROP),
         LOAD(BPF_W, PART, CONTEXT, offsetof(struct __sk_buff, gso_size)),
         IF_NOT(PART, 0, TO_DROP),
         LOAD(BPF_B, PART, FRAME, 0),

@@ -232,8 +232,9 @@ static void make_grant(int server, const struct policy *policy, uid_t user,
 /* ---- the server ----------------------------------------------------------------------------- */
 
 /** Makes the grant together with the child. @param granted gets the socket */
-static int complete(int kernel, int child, pid_t pid, const struct socket_interface *card,
-                    struct grant_answer *answer, int *granted, const char *name)
+static int complete(int kernel, int child, pid_t pid, const struct policy *policy,
+                    const struct socket_interface *card, struct grant_answer *answer, int *granted,
+                    const char *name)
 {
     const char word = 0;
     int none = -1;
@@ -245,6 +246,11 @@ static int complete(int kernel, int child, pid_t pid, const struct socket_interf
     int status = link_make(kernel, card->index, GRANT_INTERFACE, pid);
     if (status != 0) {
         return fail(answer, status, "make a macvlan", name);
+    }
+    /* Not before it is clear that grants are possible there: the program would stay. */
+    status = egress_put(kernel, card, policy->ethertype);
+    if (status != 0) {
+        return fail(answer, status, "attach a program to the egress", name);
     }
     if (send(child, &word, sizeof word, MSG_NOSIGNAL) != sizeof word ||
         !grant_receive(child, answer, granted)) {
@@ -265,11 +271,7 @@ static int grant(int kernel, const struct policy *policy, uid_t user,
                  struct grant_answer *answer, int *granted)
 {
     int ends[2];
-    int status = egress_put(kernel, card, policy->ethertype);
 
-    if (status != 0) {
-        return fail(answer, status, "attach a program to the egress", question->interface);
-    }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         return fail(answer, -errno, "make a socket", question->interface);
     }
@@ -281,9 +283,9 @@ static int grant(int kernel, const struct policy *policy, uid_t user,
         _exit(0);
     }
     (void)close(ends[1]);
-    status = child < 0
-                 ? fail(answer, -errno, "start a process", question->interface)
-                 : complete(kernel, ends[0], child, card, answer, granted, question->interface);
+    int status = child < 0 ? fail(answer, -errno, "start a process", question->interface)
+                           : complete(kernel, ends[0], child, policy, card, answer, granted,
+                                      question->interface);
     (void)close(ends[0]);
     if (child > 0) {
         (void)waitpid(child, NULL, 0);

@@ -87,7 +87,7 @@
 #define MESSAGE_INJECT_BYTES_MAX MESSAGE_EAGER_BUSY_BYTES_MAX
 
 /** Most frames of an unannounced message where the card cuts long messages without headers of
- *  BeoWire's (tso.h): about what one call sends, 62 KiB in frames of 1,500 bytes. Announcing costs
+ *  BeoWire's (tso.h): about what one call sends, 60 KiB in frames of 1,500 bytes. Announcing costs
  *  less for longer ones. */
 #define MESSAGE_EAGER_CUT_FRAMES 44
 
@@ -196,8 +196,11 @@
  *  block. */
 #define PULL_BLOCKS_TOGETHER 4
 
-/** Largest block, in bytes: what one call sends by the lane `tso` (TSO_PAYLOAD_BYTES_MAX). */
-#define PULL_BLOCK_BYTES 65495
+/** Largest block, in bytes: what one call sends by the lane `tso` (TSO_SENT_BYTES_MAX). */
+#define PULL_BLOCK_BYTES 65481
+
+/** And with headers what one call sends by UDP. */
+#define PULL_TRAIN_BYTES 65507
 
 /** Blocks of a long message that are sent unasked with its announcement. */
 #define PULL_UNASKED_BLOCKS 2
@@ -503,8 +506,7 @@
 
 /** If polls are this far apart, because the program polls others, too (Intel MPI: 4.5 us), they
  *  sleep when nothing has been found for this long: POLLS_PER_BREAK would take milliseconds. If
- * they are POLL_WORK_APART_NS apart, the program computes between them, and neither sleeps nor
- * yields. */
+ * they are POLL_WORK_APART_NS apart, the program computes between them, and does not sleep. */
 #define POLL_FAR_APART_NS 2500u
 #define POLL_FAR_SLEEP_AFTER_NS 20000u
 #define POLL_WORK_APART_NS 20000u

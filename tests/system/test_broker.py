@@ -98,6 +98,8 @@ def test_program__named_by_a_file_of_another_user__counts_for_nothing(hosts: Hos
     said = subprocess.run(qdiscs, capture_output=True, text=True, check=True).stdout
     assert "clsact" in said
     assert holder.do("send", frame(holder, watcher.mac, "forged", ethertype=0x0806)) == "ENOBUFS"
+    holder.do("send", frame(holder, watcher.mac, "good-last"))
+    assert seen(watcher, "good-last") == ["good-last"]  # through both programs
 
 
 def test_frames__longer_than_a_page(place: Path) -> None:

@@ -30,14 +30,23 @@ static inline uint32_t outgoing_even_bytes(const struct message_peer *peer, uint
     return (uint32_t)((total + frames - 1) / frames);
 }
 
-/** The length of segments of a message to the peer. If a lane cuts them, they are shorter than they
- *  may be, so that a block of them is all that one call sends. */
+/** The length of segments of a message to the peer: mostly shorter than they may be, so that a
+ * block of them is all that one call sends if a lane cuts them, or with headers fits into a train.
+ */
 static inline uint16_t outgoing_segment(const struct message_peer *peer)
 {
     uint32_t room = outgoing_room(peer, FRAME_DATA);
-    uint32_t segments = (PULL_BLOCK_BYTES + room - 1) / room;
+    uint32_t segments = PULL_BLOCK_BYTES / room;
+    uint32_t least = PULL_BLOCK_BYTES / (segments + 1);
 
-    return (uint16_t)(peer->cut && segments <= 64 ? PULL_BLOCK_BYTES / segments : room);
+    if (segments >= 64) {
+        return (uint16_t)room;
+    }
+    if (peer->cut) {
+        return (uint16_t)(PULL_BLOCK_BYTES % room == 0 ? room : least);
+    }
+    bool fits = !peer->trains || segments * (room + sizeof(struct frame_data)) <= PULL_TRAIN_BYTES;
+    return (uint16_t)(fits ? room : least + 1);
 }
 
 /** Could a frame be sent at once? If only credit is missing, requests it from the peer from now on,

@@ -15,7 +15,9 @@ static struct flow_frame *begin_announce(struct message_layer *layer, struct mes
                                          struct operation *operation, uint32_t *tail_bytes)
 {
     operation->segment_bytes = outgoing_segment(peer);
-    uint32_t bytes = pull_tail_bytes(operation->bytes, operation->segment_bytes);
+    /* Of another's memory, the peer may read all. */
+    bool read = peer->shares_memory || peer->one_sided;
+    uint32_t bytes = read ? 0 : pull_tail_bytes(operation->bytes, operation->segment_bytes);
     struct flow_frame *frame = NULL;
 
     if (bytes > 0 && bytes <= outgoing_room(peer, FRAME_ANNOUNCE)) {

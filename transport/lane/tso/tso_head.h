@@ -30,8 +30,12 @@
 /** Of the headers that count towards the MTU. */
 #define TSO_OVERHEAD_BYTES (TSO_IP_BYTES + TSO_TCP_BYTES)
 
-/** The most payload of one send, by the limit of IP. */
+/** The most payload that arrives joined, by the limit of IP. */
 #define TSO_PAYLOAD_BYTES_MAX (UINT16_MAX - TSO_OVERHEAD_BYTES)
+
+/** The most of one send: Linux cuts by itself, which is slow, unless the whole Ethernet frame is
+ *  shorter than an interface's gso_max_size, usually 65,536 (gso_features_check()). */
+#define TSO_SENT_BYTES_MAX (TSO_PAYLOAD_BYTES_MAX - TSO_ETHERNET_BYTES)
 
 /** 239.192.0.0/14, organization-local scope (RFC 2365): the low 16 bits are the EtherType, and the
  *  two bits above them are the kind of data. */

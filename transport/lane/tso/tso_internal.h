@@ -20,7 +20,7 @@
 #define TSO_ROOM_CALL_BYTES (sizeof(struct tso_head) + (size_t)TSO_PAYLOAD_BYTES_MAX)
 #define TSO_ROOM_BYTES (TSO_ROOM_CALLS * TSO_ROOM_CALL_BYTES)
 
-/** The most calls of one receive(): each may receive a segment or 44 of DATA. */
+/** The most calls of one receive(): each may receive a segment or 45 of DATA. */
 #define TSO_CALLS_MAX ENDPOINT_RECEIVE_FRAMES
 
 struct tso_lane {

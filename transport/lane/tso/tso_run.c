@@ -130,7 +130,7 @@ void tso_run_load(struct tso_run *run, const struct lane_outgoing *frames, unsig
     if (count > 1 && begin_message(run, &frames[0], &frames[1])) {
         for (unsigned i = 1;
              i < count && follows(run, &frames[i]) &&
-             run->bytes + length_of(&frames[i]) - FRAGMENT_BYTES <= TSO_PAYLOAD_BYTES_MAX;
+             run->bytes + length_of(&frames[i]) - FRAGMENT_BYTES <= TSO_SENT_BYTES_MAX;
              i++) {
             add(run, &frames[i], FRAGMENT_BYTES);
         }
@@ -140,7 +140,7 @@ void tso_run_load(struct tso_run *run, const struct lane_outgoing *frames, unsig
     add(run, &frames[0], 0);
     for (unsigned i = 1;
          i < count && is_whole(run) && length_of(&frames[i]) <= run->segment_bytes &&
-         !begins_message(&frames[i]) && run->bytes + length_of(&frames[i]) <= TSO_PAYLOAD_BYTES_MAX;
+         !begins_message(&frames[i]) && run->bytes + length_of(&frames[i]) <= TSO_SENT_BYTES_MAX;
          i++) {
         add(run, &frames[i], 0);
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static_assert(PULL_BLOCK_BYTES <= TSO_PAYLOAD_BYTES_MAX, "one call sends a block");
+static_assert(PULL_BLOCK_BYTES <= TSO_SENT_BYTES_MAX, "one call sends a block");
 
 /** After the kernel has refused to cut, this many calls send segments and frames singly. */
 #define UNCUT_CALLS 1000
@@ -109,7 +109,7 @@ static bool send_data(struct tso_lane *tso, const struct lane_address *to,
 
     memcpy(segments.to, to->bytes, ETH_ALEN);
     memcpy(segments.from, tso->mac, ETH_ALEN);
-    bool together = !cuts_by_hand(tso) && segments.bytes <= TSO_PAYLOAD_BYTES_MAX &&
+    bool together = !cuts_by_hand(tso) && segments.bytes <= TSO_SENT_BYTES_MAX &&
                     !crosses_four_gigabytes(&segments);
     if (together) {
         int status = send_segments(tso, &segments, data->payload);

@@ -41,8 +41,8 @@ PAIR_TEST_OF(open_lanes, tso_lane__the_last_segment_is_shorter)
         assert_int_equal(take_part(&pair, MESSAGE, 0, SEGMENT, lengths[i]), 1);
     }
     /* So long that, with all its headers, the kernel does not take it for one. */
-    send_part(&pair, MESSAGE, 0, SEGMENT, TSO_PAYLOAD_BYTES_MAX);
-    (void)take_part(&pair, MESSAGE, 0, SEGMENT, TSO_PAYLOAD_BYTES_MAX);
+    send_part(&pair, MESSAGE, 0, SEGMENT, TSO_SENT_BYTES_MAX);
+    (void)take_part(&pair, MESSAGE, 0, SEGMENT, TSO_SENT_BYTES_MAX);
     assert_int_equal(pair.a->sent_frames, 2 + 11 + 44 + 45 + 45);
     assert_int_equal(pair.b->received_frames, pair.a->sent_frames);
 }

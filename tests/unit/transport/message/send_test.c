@@ -508,18 +508,32 @@ FIXTURE_TEST(message_send__announcement_has_the_tail)
     free(data);
 }
 
-/** Cut by a lane, segments are so short that a whole number of them is what one call sends. */
+/** Segments are so long that one call sends a whole number of them, which is a block. */
 FIXTURE_TEST(message_send__segments_fill_a_call)
 {
+    const struct {
+        bool cut;
+        bool trains;
+        uint32_t room; /* for a segment */
+        uint32_t segment;
+        uint32_t block;
+    } cases[] = {
+        {true, true, 1456, 1455, 45},   {true, true, 8956, 8185, 8},  {false, true, 1456, 1456, 44},
+        {false, true, 1416, 1394, 46},  {false, true, 8956, 8956, 7}, {true, true, 1000, 1000, 64},
+        {false, false, 1484, 1484, 44},
+    };
     uint8_t *data = pattern(LONG_BYTES);
 
-    fixture->peers[0].cut = true;
-    fixture->peers[0].data_bytes = 1472;
-    assert_int_equal(
-        message_send_matched(&fixture->layer, &fixture->peers[0], 5, 6, data, LONG_BYTES, data), 0);
-    uint32_t segment = from_le16(pushed_frame(fixture, 0, 0).announce->segment_bytes);
-    assert_int_equal(segment, 1455); /* 45 of them, of 1,456 only 44 */
-    assert_in_range(pull_block_segments(segment) * segment, PULL_BLOCK_BYTES - 45,
-                    PULL_BLOCK_BYTES);
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture->peers[0].cut = cases[i].cut;
+        fixture->peers[0].trains = cases[i].trains;
+        fixture->peers[0].data_bytes = cases[i].room + (uint32_t)sizeof(struct frame_data);
+        assert_int_equal(
+            message_send_matched(&fixture->layer, &fixture->peers[0], 5, 6, data, LONG_BYTES, data),
+            0);
+        uint32_t segment = from_le16(pushed_frame(fixture, 0, i).announce->segment_bytes);
+        assert_int_equal(segment, cases[i].segment);
+        assert_int_equal(pull_block_segments(segment), cases[i].block);
+    }
     free(data);
 }
