@@ -335,8 +335,13 @@ int main(int argc, char **argv)
     broker.policy = &policy;
     broker.attempts.most = ATTEMPTS_MIN + ATTEMPTS_PER_ENDPOINT * policy.endpoints_per_user;
     broker.endings = watch_endings();
+    if (broker.endings < 0) {
+        (void)fprintf(stderr, "beowired: cannot watch its processes (%s): raise ulimit -n\n",
+                      strerror(errno));
+        return FAILED_STATUS;
+    }
     broker.listening = passed ? PASSED_DESCRIPTOR : listen_here();
-    if (broker.endings < 0 || broker.listening < 0) {
+    if (broker.listening < 0) {
         return FAILED_STATUS;
     }
     return serve_all(&broker, passed) ? 0 : FAILED_STATUS;

@@ -59,7 +59,6 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     uint64_t unasked = from_le32(announce->unasked_bytes);
     uint32_t name = from_le32(announce->message);
     uint16_t segment_bytes = from_le16(announce->segment_bytes);
-
     uint32_t tail_bytes = frame->payload_bytes;
 
     if (!inbound_can_pull(peer, name, bytes, segment_bytes) ||

@@ -204,7 +204,8 @@ def _start_broker(group: str) -> list[str]:
         f'    why=$({{ systemctl link --force "$prefix/{SERVICE}" "$prefix/{SOCKET}" &&',
         "        systemctl daemon-reload && systemctl enable --now beowired.socket &&",
         "        systemctl try-restart beowired.service; } 2>&1) ||",
-        '        fail "systemd does not start the broker: $(echo "$why" | tail -n 1)"',
+        '        fail "systemd does not start the broker: $(echo "$why" | tail -n 1);'
+        ' type systemctl status beowired.socket beowired.service"',
         "fi",
     ]
 
