@@ -207,15 +207,30 @@ static bool serve(struct core *core)
     return taken > 0;
 }
 
-void core_bulk(struct core *core, uint64_t now_ns)
+/** @return whether a lane has taken a request. */
+static bool request(struct core *core, uint64_t now_ns)
 {
     struct pull_ask ask;
-    bool moves = false;
+    uint32_t busy = 0;
+    unsigned taken = 0;
 
-    for (unsigned i = 0; i < ASKS_AT_ONCE && pull_ask(&core->messages, now_ns, &ask); i++) {
-        control_send_pull(core, core->peers[ask.peer->index], &ask);
-        moves = true;
+    pull_retry(&core->messages);
+    while (taken < ASKS_AT_ONCE && pull_ask(&core->messages, now_ns, &ask)) {
+        struct core_peer *peer = core->peers[ask.peer->index];
+        uint32_t lane = UINT32_C(1) << peer->route.paths.fast;
+        if ((busy & lane) == 0 && control_send_pull(core, peer, &ask)) {
+            taken++;
+        } else {
+            busy |= lane;
+            pull_refused(&core->messages, &ask);
+        }
     }
+    return taken > 0;
+}
+
+void core_bulk(struct core *core, uint64_t now_ns)
+{
+    bool moves = request(core, now_ns);
     const struct message_peer *read = NULL; /* its memory was read, so it is not asked by PULL */
     while ((read = message_take_pulled(&core->messages)) != NULL) {
         core_touch(core, core->peers[read->index]);

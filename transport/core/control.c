@@ -29,18 +29,19 @@ static struct lane_outgoing outgoing_of(struct control_frame *frame, enum frame_
     };
 }
 
-static void send_frame_by(struct core *core, struct core_peer *peer, unsigned lane_index,
+/** @return false: the lane has no room. */
+static bool send_frame_by(struct core *core, struct core_peer *peer, unsigned lane_index,
                           struct control_frame *frame, enum frame_type type)
 {
     struct lane_outgoing outgoing = outgoing_of(frame, type);
 
-    (void)core_send(core, peer, lane_index, &outgoing, 1);
+    return core_send(core, peer, lane_index, &outgoing, 1) == 1;
 }
 
-static void send_frame(struct core *core, struct core_peer *peer, struct control_frame *frame,
+static bool send_frame(struct core *core, struct core_peer *peer, struct control_frame *frame,
                        enum frame_type type)
 {
-    send_frame_by(core, peer, peer->route.paths.fast, frame, type);
+    return send_frame_by(core, peer, peer->route.paths.fast, frame, type);
 }
 
 static void encode(struct control_frame *frame, const struct core_peer *peer, enum frame_type type,
@@ -229,7 +230,7 @@ void control_send_probe(struct core *core, struct core_peer *peer)
     control_send_probe_by(core, peer, peer->route.paths.fast);
 }
 
-void control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask)
+bool control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask)
 {
     const struct lane *lane = core->options.lanes.lanes[ask->lane];
     struct control_frame frame;
@@ -245,7 +246,7 @@ void control_send_pull(struct core *core, struct core_peer *peer, const struct p
         .offset = to_le64(ask->offset),
         .wanted = to_le64(ask->wanted),
     };
-    send_frame(core, peer, &frame, FRAME_PULL);
+    return send_frame(core, peer, &frame, FRAME_PULL);
 }
 
 void control_send_close(struct core *core, struct core_peer *peer, bool asks)

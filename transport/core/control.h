@@ -43,8 +43,8 @@ void control_repeat_probe_by(struct core *core, struct core_peer *peer, unsigned
 /** CLOSE; `asks`: the peer is to answer with CLOSE. */
 void control_send_close(struct core *core, struct core_peer *peer, bool asks);
 
-/** PULL: requests segments of a long message. */
-void control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask);
+/** PULL: requests segments of a long message. @return false: the lane has no room. */
+bool control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask);
 
 /** RESET: refuses a frame, unless too many were refused in this second. */
 void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,

@@ -254,6 +254,7 @@ struct message_layer {
     struct list pulled;        /**< inbound messages of which the pull has ended */
     bool pull_freed;           /**< one of the waiting may begin */
     bool pulls_changed;        /**< pull_ask() may have a request */
+    bool pulls_refused;        /**< or will, when a lane has room */
     uint64_t pulls_deadline_ns;
     struct request *request_memory;
     struct list free_requests;
@@ -403,7 +404,7 @@ static inline bool message_holds(const struct message_layer *layer)
 /** Is there data of long messages to send or to request? */
 static inline bool message_has_bulk(const struct message_layer *layer)
 {
-    return !list_is_empty(&layer->requests) || layer->pulls_changed;
+    return !list_is_empty(&layer->requests) || layer->pulls_changed || layer->pulls_refused;
 }
 
 /** Has an operation ended whose completion was not taken? */

@@ -126,7 +126,8 @@ struct pull_block {
     uint32_t serial;          /**< order of requests on its path */
     uint8_t lane;
     bool active;
-    bool again;    /**< a part was lost */
+    bool again;    /**< a part was lost, or */
+    bool refused;  /**< no lane had room for the request */
     bool repeated; /**< requested more than once: data may answer an earlier request */
     bool unasked;  /**< sent, or expected, without a request */
 };
@@ -147,6 +148,7 @@ struct pull {
     uint32_t blocks_done;
     bool readable;      /**< blocks may be read from the sender's memory (pull/pull_read.c) */
     bool sender_absent; /**< some were, because nothing arrived for too long */
+    bool refused;       /**< no lane had room for a request: the next must wait */
     uint64_t begun_ns;  /**< readable: when the sender may begin to send */
     struct pull_block block[PULL_BLOCKS]; /**< block i is at i % PULL_BLOCKS */
 };

@@ -42,6 +42,8 @@
 /** A request, as in PULL. */
 struct pull_ask {
     struct message_peer *peer;
+    struct pull *pull;
+    uint64_t since_ns; /**< when it was first offered */
     uint32_t message;
     uint8_t lane; /**< our lane for the data */
     uint64_t offset;
@@ -79,6 +81,13 @@ void pull_set_lanes(struct message_layer *layer, struct message_peer *peer, uint
 
 /** The next request to send now. @return false: none. */
 bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask);
+
+/** No lane had room for the request that pull_ask() has just given: it will give it again, after
+ *  pull_retry(). The timeout counts from the first attempt. */
+void pull_refused(struct message_layer *layer, const struct pull_ask *ask);
+
+/** Lanes may have room again. */
+void pull_retry(struct message_layer *layer);
 
 /** Is data of this message of the peer awaited? Not while others are pulled first. */
 bool pull_awaits(const struct message_layer *layer, const struct message_peer *peer,

@@ -4,10 +4,14 @@
 #include "pull/one_sided.h"
 #include "pull/pull_internal.h"
 
-static void fill_ask(const struct pull *pull, const struct pull_block *block, struct pull_ask *ask)
+/** @param since_ns when this request was first made */
+static void fill_ask(struct pull *pull, const struct pull_block *block, uint64_t since_ns,
+                     struct pull_ask *ask)
 {
     *ask = (struct pull_ask){
         .peer = pull->peer,
+        .pull = pull,
+        .since_ns = since_ns,
         .message = pull->message,
         .lane = block->lane,
         .offset = block->index * pull_block_bytes(pull),
@@ -33,13 +37,15 @@ static void notice_silence(struct message_layer *layer, const struct pull *pull,
     block->again = true;
 }
 
-/** Is the block, or a part of it, lost? */
+/** Is the block, or a part of it, lost, or its request not sent? A path also falls silent because
+ *  requests are refused for long, so that others are tried. */
 static bool is_lost(struct message_layer *layer, const struct pull *pull, struct pull_block *block,
                     uint64_t now_ns)
 {
     const struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
-    if (!block->again && now_ns >= pull_path_due(path, block)) {
+    if ((!block->again || block->refused) && now_ns >= pull_path_due(path, block)) {
+        block->refused = false;
         if (!pull_path_is_quiet(path) && sequence_before(block->serial, path->heard_serial)) {
             block->again = true; /* only this block */
         } else {
@@ -47,6 +53,31 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
         }
     }
     return block->again;
+}
+
+/** May a request be for several blocks? Not if the buffer is shorter than the message, because of
+ *  the last block only a part is wanted then. */
+static bool may_ask_for_more(const struct message_layer *layer, const struct pull *pull,
+                             const struct pull_ask *ask)
+{
+    return ask->more + 1 < layer->limits.blocks_together &&
+           pull->bytes + pull->inbound->tail_bytes == pull->inbound->bytes;
+}
+
+/** Adds the following blocks that were refused, too. */
+static void ask_for_refused(struct message_layer *layer, struct pull *pull, uint32_t index,
+                            uint64_t now_ns, struct pull_ask *ask)
+{
+    while (may_ask_for_more(layer, pull, ask)) {
+        struct pull_block *block = &pull->block[++index % PULL_BLOCKS];
+        if (!block->active || !block->refused || block->index != index ||
+            block->missing != pull_all_segments(pull, index)) {
+            return;
+        }
+        pull_path_settle(layer, pull->peer, block);
+        pull_mark_asked(layer, pull, block, ask->lane, now_ns);
+        ask->more++;
+    }
 }
 
 /** The first block of the pull that must be requested again. */
@@ -58,13 +89,18 @@ static bool ask_again(struct message_layer *layer, struct pull *pull, uint64_t n
         if (!block->active || !is_lost(layer, pull, block, now_ns)) {
             continue;
         }
+        bool refused = block->refused;
+        uint64_t since_ns = refused ? block->asked_ns : now_ns;
         pull_path_settle(layer, pull->peer, block);
         unsigned lane = pull_path_choose(layer, pull->peer, pull_bytes_of(pull, block->missing),
                                          now_ns, false, 0);
         pull_mark_asked(layer, pull, block, lane != LANES_MAX ? lane : block->lane, now_ns);
-        block->repeated = true;
-        layer->counters.pulls_repeated++;
-        fill_ask(pull, block, ask);
+        block->repeated |= !refused;
+        layer->counters.pulls_repeated += !refused;
+        fill_ask(pull, block, since_ns, ask);
+        if (refused) {
+            ask_for_refused(layer, pull, block->index, now_ns, ask);
+        }
         return true;
     }
     return false;
@@ -96,14 +132,11 @@ static bool is_worth_waiting(const struct message_layer *layer, const struct pul
 }
 
 /** Requests the following blocks together with this one, as long as this is the best lane for them.
- *  Not if the buffer is shorter than the message, because of the last block only a part is wanted
- *  then. */
+ */
 static void ask_for_more(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
                          uint32_t closed, struct pull_ask *ask)
 {
-    while (ask->more + 1 < layer->limits.blocks_together &&
-           pull->bytes + pull->inbound->tail_bytes == pull->inbound->bytes &&
-           has_free_slot(pull, pull->next_block)) {
+    while (may_ask_for_more(layer, pull, ask) && has_free_slot(pull, pull->next_block)) {
         uint64_t bytes = pull_bytes_of(pull, pull_all_segments(pull, pull->next_block));
         if (pull_path_choose(layer, pull->peer, bytes, now_ns, true, closed) != ask->lane) {
             return;
@@ -132,7 +165,7 @@ static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t no
     }
     struct pull_block *block = pull_open_block(pull);
     pull_mark_asked(layer, pull, block, lane, now_ns);
-    fill_ask(pull, block, ask);
+    fill_ask(pull, block, now_ns, ask);
     ask_for_more(layer, pull, now_ns, *closed, ask);
     return true;
 }
@@ -204,7 +237,8 @@ bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask
     uint64_t overdue_ns = reads_overdue(layer, now_ns);
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
         struct pull *pull = LIST_ENTRY(link, struct pull, link);
-        if (ask_again(layer, pull, now_ns, ask) || ask_next(layer, pull, now_ns, &closed, ask)) {
+        if (!pull->refused &&
+            (ask_again(layer, pull, now_ns, ask) || ask_next(layer, pull, now_ns, &closed, ask))) {
             /* The next request is for another message, so that all get their turn. */
             list_remove(link);
             list_append(&layer->pulls, link);
@@ -224,4 +258,31 @@ bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask
 uint64_t pull_deadline(const struct message_layer *layer)
 {
     return layer->pulls_changed ? 0 : layer->pulls_deadline_ns;
+}
+
+void pull_refused(struct message_layer *layer, const struct pull_ask *ask)
+{
+    struct pull *pull = ask->pull;
+    uint32_t first = (uint32_t)(ask->offset / pull_block_bytes(pull));
+
+    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+        struct pull_block *block = &pull->block[i];
+        if (block->active && block->index - first <= ask->more) {
+            block->again = block->refused = true;
+            block->asked_ns = ask->since_ns;
+        }
+    }
+    pull->refused = layer->pulls_refused = true;
+}
+
+void pull_retry(struct message_layer *layer)
+{
+    if (!layer->pulls_refused) {
+        return;
+    }
+    for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
+        LIST_ENTRY(link, struct pull, link)->refused = false;
+    }
+    layer->pulls_refused = false;
+    layer->pulls_changed = true;
 }

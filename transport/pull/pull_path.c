@@ -109,7 +109,7 @@ void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsig
     block->lane = (uint8_t)lane;
     block->asked = block->missing;
     block->asked_ns = now_ns;
-    block->again = false;
+    block->again = block->refused = false;
     block->serial = ++path->serial;
     block->accounted_bytes = bytes;
     path->blocks++;

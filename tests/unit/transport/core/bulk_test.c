@@ -124,7 +124,7 @@ static void note_expectation(struct lane *lane, const struct lane_expectation *e
 /* ---- data in ------------------------------------------------------------------------------- */
 
 /** The stranger announces a message that the core receives into `buffer`. */
-static void announce(struct stranger *stranger, uint64_t bytes, void *buffer, uint64_t capacity)
+static void say_announce(struct stranger *stranger, uint64_t bytes, void *buffer, uint64_t capacity)
 {
     const struct frame_announce body = {
         .tag = to_le64(5),
@@ -136,6 +136,11 @@ static void announce(struct stranger *stranger, uint64_t bytes, void *buffer, ui
     assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 5, 0, buffer, capacity, buffer),
                      0);
     say(stranger, &(struct says){.fields.type = FRAME_ANNOUNCE, .body = &body});
+}
+
+static void announce(struct stranger *stranger, uint64_t bytes, void *buffer, uint64_t capacity)
+{
+    say_announce(stranger, bytes, buffer, capacity);
     round_trip(stranger);
 }
 
@@ -201,6 +206,45 @@ STRANGER_TEST(core_bulk__pulls_what_was_announced)
     assert_int_equal(from_le32(hear_some(stranger, FRAME_DONE)->done->message), NAME);
     assert_int_equal(stranger->core->counters.dropped_data_unknown, 0);
     assert_int_equal(stranger->core->counters.dropped_data_duplicate, 0);
+    cluster_check(&stranger->cluster);
+    free(data);
+    free(buffer);
+}
+
+/** The lane takes this many frames in a million no longer. */
+static void refuse(struct stranger *stranger, uint32_t refused_ppm)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+
+    wire.refused_ppm = refused_ppm;
+    sim_wire_set(stranger->cluster.wire, &wire);
+}
+
+STRANGER_TEST(core_bulk__a_request_that_a_lane_refuses_is_made_as_soon_as_there_is_room)
+{
+    struct core *core = stranger->core;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint8_t *buffer = calloc(1, LONG_BYTES);
+    struct beowire_completion done;
+
+    (void)be_accepted_as_named(stranger);
+    say_announce(stranger, LONG_BYTES, buffer, LONG_BYTES);
+    refuse(stranger, 1000000);
+    round_trip(stranger);
+    assert_int_equal(core->counters.sent[FRAME_PULL], 0);
+    assert_true(core_has_bulk(core) && core->bulk_is_stuck); /* whoever waits may sleep */
+    uint64_t late_ns = pull_deadline(&core->messages);
+    assert_true(late_ns > cluster_now(&stranger->cluster));
+    refuse(stranger, 0);
+    round_trip(stranger);
+    assert_int_equal(core->counters.sent[FRAME_PULL], 1);
+    assert_false(core_has_bulk(core));
+    answer_pulls(stranger, data, LONG_BYTES);
+    round_trip(stranger);
+    assert_true(message_complete(&core->messages, &done));
+    assert_memory_equal(buffer, data, LONG_BYTES);
+    assert_true(cluster_now(&stranger->cluster) < late_ns);
+    assert_int_equal(core->messages.counters.pulls_repeated, 0); /* it was never sent */
     cluster_check(&stranger->cluster);
     free(data);
     free(buffer);
@@ -474,20 +518,17 @@ STRANGER_TEST(core_bulk__sends_what_is_asked_for)
 STRANGER_TEST(core_bulk__a_lane_that_takes_nothing_is_offered_it_again)
 {
     uint8_t *data = pattern(LONG_BYTES);
-    struct sim_options wire = SIM_OPTIONS_DEFAULT;
     uint64_t first = 0;
 
     uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, false);
     say_pull(stranger, name, 0, UINT64_MAX, LANE_SIM, 0);
-    wire.refused_ppm = 1000000;
-    sim_wire_set(stranger->cluster.wire, &wire);
+    refuse(stranger, 1000000);
     round_trip(stranger);
     round_trip(stranger);
     assert_int_equal(hear_data(stranger, name, data, &first), 0);
     assert_true(core_has_bulk(stranger->core));
     assert_true(stranger->core->bulk_is_stuck);
-    wire.refused_ppm = 300000;
-    sim_wire_set(stranger->cluster.wire, &wire);
+    refuse(stranger, 300000);
     for (unsigned i = 0; i < 10; i++) {
         round_trip(stranger);
     }
@@ -506,6 +547,69 @@ static unsigned take_none(struct lane *lane, const struct lane_address *to,
 static int be_well(struct lane *lane)
 {
     return 0;
+}
+
+/** Requests to one peer leave over a full lane, those to another over one with room. */
+STRANGER_TEST(core_bulk__a_lane_that_takes_no_requests_is_in_nobodys_way)
+{
+    static const struct lane_operations full = {.send = take_none, .status = be_well};
+    static struct lane lane = {.operations = &full};
+    struct core *core = stranger->core;
+    uint8_t *buffer = calloc(2, SEGMENT * 2);
+    struct core_peer *peer = be_accepted_as_named(stranger);
+
+    core->options.lanes.lanes[1] = &lane;
+    peer->route.paths.proven |= 2;
+    peer->route.paths.fast = 1;
+    announce(stranger, 2 * SEGMENT, buffer, 2 * SEGMENT);
+    assert_true(core->bulk_is_stuck);
+    be_another(stranger, 2);
+    (void)be_accepted_as_named(stranger);
+    announce(stranger, 2 * SEGMENT, buffer + 2 * SEGMENT, 2 * SEGMENT);
+    assert_int_equal(core->counters.sent[FRAME_PULL], 1);
+    assert_true(core_has_bulk(core));
+    peer->route.paths.fast = 0;
+    round_trip(stranger);
+    assert_int_equal(core->counters.sent[FRAME_PULL], 2);
+    assert_false(core_has_bulk(core));
+    free(buffer);
+}
+
+/** A card that takes nothing any more, and says that it works, does not stop a message for ever. */
+TEST(core_bulk__another_card_carries_the_requests_of_one_that_refuses)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    struct beowire_completion done;
+    static struct lane_operations operations;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint8_t *buffer = calloc(1, LONG_BYTES);
+
+    wire.rails = 2;
+    cluster_open(&cluster, &wire);
+    cluster_start(&cluster, 0);
+    cluster_start(&cluster, 1);
+    struct message_layer *receiver = &cluster.nodes[1].core.messages;
+    assert_int_equal(
+        cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, LONG_BYTES, NULL), 0);
+    cluster_run(&cluster, cluster_now(&cluster) + 10000000);
+    struct lane *lane =
+        cluster.nodes[1].lanes.lanes[cluster.nodes[1].core.peers[0]->route.paths.fast];
+    const struct lane_operations *before = lane->operations;
+    operations = *before;
+    operations.send = take_none;
+    lane->operations = &operations;
+    assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, LONG_BYTES, NULL), 0);
+    for (unsigned i = 0; i < 50 && !message_has_ended(receiver); i++) {
+        cluster_run(&cluster, cluster_now(&cluster) + 100000000);
+    }
+    assert_true(message_complete(receiver, &done));
+    assert_int_equal(done.status, 0);
+    assert_memory_equal(buffer, data, LONG_BYTES);
+    lane->operations = before;
+    cluster_close(&cluster);
+    free(data);
+    free(buffer);
 }
 
 /** Whoever offers a lane so much that it is full offers others what they are to carry. */

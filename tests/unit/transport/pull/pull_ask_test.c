@@ -191,6 +191,74 @@ FIXTURE_TEST(pull_ask__a_dead_peer_costs_little)
     }
 }
 
+/** A card has no room for requests, or will never take one again. */
+FIXTURE_TEST(pull_refused__is_asked_again_and_a_path_falls_silent_in_time)
+{
+    struct message_layer *layer = &fixture->layer;
+    const uint64_t due_ns = START_NS + PULL_TIMEOUT_FIRST_NS;
+
+    use_two_lanes(fixture, 0);
+    layer->limits.blocks_together = 2;
+    struct transfer transfer = begin(fixture, 0, 7, 2 * BLOCK, 2 * BLOCK);
+    struct pull_ask ask = asked(fixture, START_NS);
+    const uint8_t lane = ask.lane;
+    const uint32_t more = ask.more;
+    for (uint64_t now_ns = START_NS; now_ns < due_ns; now_ns += PULL_TIMEOUT_FIRST_NS / 10) {
+        assert_int_equal(ask.lane, lane);
+        assert_int_equal(ask.offset, 0);
+        assert_int_equal(ask.more, more);
+        assert_int_equal(fixture->peers[0].pull_paths[lane].silences, 0);
+        pull_refused(layer, &ask);
+        assert_true(nothing_asked(fixture, now_ns));
+        assert_int_equal(pull_deadline(layer), due_ns);
+        pull_retry(layer);
+        ask = asked(fixture, now_ns);
+        check_balance(fixture);
+    }
+    assert_int_equal(layer->counters.pulls_repeated, 0);
+    pull_refused(layer, &ask);
+    pull_retry(layer);
+    ask = asked(fixture, due_ns);
+    assert_int_not_equal(ask.lane, lane);
+    assert_int_equal(fixture->peers[0].pull_paths[lane].silences, 1);
+    assert_int_equal(layer->counters.pull_timeouts, 1);
+    do {
+        bring_all(&transfer, &ask, 0, due_ns);
+    } while (ask_next(layer, due_ns, &ask));
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+/** Those of other messages may leave over another lane. */
+FIXTURE_TEST(pull_refused__others_are_asked)
+{
+    struct message_layer *layer = &fixture->layer;
+    struct transfer transfers[] = {begin(fixture, 0, 1, BLOCK, BLOCK),
+                                   begin(fixture, 1, 2, BLOCK, BLOCK)};
+    struct pull_ask refused = asked(fixture, START_NS);
+
+    pull_refused(layer, &refused);
+    struct pull_ask ask = asked(fixture, START_NS);
+    assert_int_equal(ask.message, 2);
+    assert_true(nothing_asked(fixture, START_NS));
+    bring_all(&transfers[1], &ask, 0, START_NS);
+    assert_true(nothing_asked(fixture, START_NS));
+    pull_retry(layer);
+    ask = asked(fixture, START_NS + 1000);
+    assert_int_equal(ask.message, 1);
+    assert_true(nothing_asked(fixture, START_NS + 1000));
+    pull_retry(layer); /* it was sent */
+    assert_true(nothing_asked(fixture, START_NS + 1000));
+    assert_int_equal(pull_deadline(layer), START_NS + 1000 + PULL_TIMEOUT_FIRST_NS);
+    bring_all(&transfers[0], &ask, 0, START_NS + 1000);
+    for (unsigned i = 0; i < 2; i++) {
+        check_complete(&transfers[1 - i]);
+        end(&transfers[1 - i]);
+    }
+    check_nothing_outstanding(fixture);
+}
+
 FIXTURE_TEST(pull_ask__goes_on_at_once_when_a_peer_is_back)
 {
     struct transfer transfer = begin(fixture, 0, 7, 5 * BLOCK, 5 * BLOCK);
