@@ -197,9 +197,12 @@ void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_b
     } else {
         flow_stamp(flow, head_of(&frame), leave_flag(core, peer));
     }
-    send_frame(core, peer, &frame, type);
+    bool told = send_frame(core, peer, &frame, type);
     for (; also_by != 0; also_by &= also_by - 1) {
-        send_frame_by(core, peer, (unsigned)__builtin_ctz(also_by), &frame, type);
+        told |= send_frame_by(core, peer, (unsigned)__builtin_ctz(also_by), &frame, type);
+    }
+    if (!told) {
+        flow_not_told(flow, now_ns);
     }
 }
 

@@ -336,6 +336,13 @@ static inline void flow_grant(struct flow *flow, uint32_t granted)
  * is due, unless there is a gap, which only SACK reports. `flags`: further flags of the frame. */
 void flow_stamp(struct flow *flow, uint8_t *head, uint16_t flags);
 
+/** The frame stamped last did not leave: what it said is due again after the usual delay. */
+static inline void flow_not_told(struct flow *flow, uint64_t now_ns)
+{
+    flow->unacknowledged += flow->unacknowledged == 0;
+    flow->acknowledge_at_ns = now_ns + FLOW_ACK_DELAY_NS;
+}
+
 /** Fills in a SACK and stamps its head. Needs flow_has_gap(). */
 void flow_stamp_sack(struct flow *flow, uint8_t *head, struct frame_sack *sack, uint64_t now_ns);
 

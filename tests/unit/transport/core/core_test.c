@@ -198,17 +198,38 @@ TEST(core_service__to_an_endpoint_of_another_job)
 
 /* ---- frames -------------------------------------------------------------------------------- */
 
+/** The lane takes nothing, or everything. */
+static void refuse(struct stranger *stranger, bool all)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+
+    wire.refused_ppm = all ? 1000000 : 0;
+    sim_wire_set(stranger->cluster.wire, &wire);
+}
+
+/** Or the sender would have to ask. */
+STRANGER_TEST(core_timers__an_acknowledgement_that_a_lane_refuses_is_not_lost)
+{
+    (void)be_accepted(stranger);
+    say_eager(stranger, 1, "a", 1);
+    refuse(stranger, true);
+    pass(stranger, 4 * FLOW_ACK_DELAY_NS);
+    assert_true(stranger->core->deadline_ns > cluster_now(&stranger->cluster)); /* no spinning */
+    refuse(stranger, false);
+    pass(stranger, 2 * FLOW_ACK_DELAY_NS);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->acknowledgement, 1);
+    pass(stranger, 4 * FLOW_ACK_DELAY_NS);
+    assert_false(hear(stranger)); /* once is enough */
+}
+
 STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon)
 {
     struct core_peer *peer = be_accepted(stranger);
-    struct sim_options wire = SIM_OPTIONS_DEFAULT;
 
-    wire.refused_ppm = 1000000;
-    sim_wire_set(stranger->cluster.wire, &wire);
+    refuse(stranger, true);
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
     round_trip(stranger);
-    wire.refused_ppm = 0;
-    sim_wire_set(stranger->cluster.wire, &wire);
+    refuse(stranger, false);
     round_trip(stranger); /* long before a timeout */
     assert_int_equal(hear_type(stranger, FRAME_EAGER)->flags, 0);
 }
