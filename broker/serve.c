@@ -5,6 +5,7 @@
 #include "fence.h"
 #include "lane/packet/grant.h"
 #include "lane/packet/packet_socket.h"
+#include "tuning.h"
 #include "lane/socket.h"
 #include "link.h"
 
@@ -176,7 +177,7 @@ static int make_socket(int socket, const struct policy *policy, uint32_t frame_b
         status = socket_set(socket, SOL_SOCKET, SO_LOCK_FILTER, 1);
     }
     if (status == 0) {
-        status = packet_socket_ring(socket, frame_bytes, &answer->ring);
+        status = packet_socket_ring(socket, frame_bytes, LANE_RING_FRAMES, &answer->ring);
     }
     if (status == 0 && !packet_socket_tune(socket)) {
         status = -ENOSYS;

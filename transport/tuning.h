@@ -101,6 +101,10 @@
  *  slots in place of 1,024 took 0.1 us off the half round trip of a short message. */
 #define LANE_RING_FRAMES 512
 
+/** Packets, of one frame or of many that were not cut or were joined, for which tso's ring has room.
+ *  Unread, each takes a slot of 1.7 KB (MTU 1500). */
+#define LANE_TSO_RING_PACKETS 1024
+
 /** Most frames that the kernel takes from a network card's queue at one poll of ours: as many as
  *  after an interrupt (NAPI's weight), the limit without CAP_NET_ADMIN. */
 #define LANE_POLL_FRAMES 64

@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,32 +28,15 @@
 /** An EtherType below 1,536 is a length, so no frame has this one (if_ether.h). */
 #define PROTOCOL_OF_NOTHING 0x001A
 
-static struct tpacket2_hdr *slot_at(const struct packet_lane *packet, uint32_t slot)
-{
-    size_t block = slot / packet->slots_per_block;
-    size_t within = slot % packet->slots_per_block;
-
-    return (struct tpacket2_hdr *)(void *)(packet->ring + block * PACKET_BLOCK_BYTES +
-                                           within * packet->slot_bytes);
-}
-
-static uint32_t slot_after(const struct packet_lane *packet, uint32_t slot, uint32_t by)
-{
-    slot += by;
-    return slot < packet->slots ? slot : slot - packet->slots;
-}
-
 unsigned packet_take(struct packet_lane *packet, struct lane_incoming *frames, unsigned count)
 {
     struct lane *lane = &packet->lane;
     unsigned taken = 0;
 
-    while (taken < count && packet->held < packet->slots) {
-        struct tpacket2_hdr *slot = packet->next;
-        /* Acquire: pairs with the kernel's release of a filled slot. */
-        uint32_t status = __atomic_load_n(&slot->tp_status, __ATOMIC_ACQUIRE);
+    while (taken < count) {
+        const struct tpacket2_hdr *slot = slot_ring_look(&packet->ring);
 
-        if ((status & TP_STATUS_USER) == 0) {
+        if (slot == NULL) {
             break;
         }
         const uint8_t *envelope = (const uint8_t *)slot + slot->tp_mac;
@@ -70,9 +52,7 @@ unsigned packet_take(struct packet_lane *packet, struct lane_incoming *frames, u
             frames[taken].from = (struct lane_address){0};
             memcpy(frames[taken].from.bytes, envelope + ETH_ALEN, ETH_ALEN);
         }
-        packet->next_slot = slot_after(packet, packet->next_slot, 1);
-        packet->next = slot_at(packet, packet->next_slot);
-        packet->held++;
+        slot_ring_take(&packet->ring);
         taken++;
     }
     lane->received_frames += taken;
@@ -93,15 +73,7 @@ static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, 
 
 void packet_release(struct lane *lane)
 {
-    struct packet_lane *packet = packet_of(lane);
-    uint32_t slot = slot_after(packet, packet->next_slot, packet->slots - packet->held);
-
-    while (packet->held > 0) {
-        /* Release: our reads of the slot come before the kernel may write it again. */
-        __atomic_store_n(&slot_at(packet, slot)->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
-        slot = slot_after(packet, slot, 1);
-        packet->held--;
-    }
+    slot_ring_release(&packet_of(lane)->ring);
 }
 
 static void write_envelope(const struct packet_lane *packet, const struct lane_address *to,
@@ -250,16 +222,13 @@ static unsigned part_with(struct packet_lane *packet, int sockets[LANE_SLOW_SOCK
 {
     unsigned count = 0;
 
-    if (packet->ring != NULL) {
-        munmap(packet->ring, packet->ring_bytes);
-    }
+    slot_ring_unmap(&packet->ring);
     if (packet->socket >= 0) {
         sockets[count++] = packet->socket;
     }
     if (packet->holder >= 0) {
         sockets[count++] = packet->holder;
     }
-    packet->ring = NULL;
     packet->socket = packet->holder = -1;
     return count;
 }
@@ -319,22 +288,13 @@ static int read_interface(struct packet_lane *packet, const char *name)
     return 0;
 }
 
-/** @param ring what has been made of the socket's memory */
-static int map_ring(struct packet_lane *packet, const struct packet_ring *ring)
+/** @param made of the socket's memory */
+static int map_ring(struct packet_lane *packet, const struct packet_ring *made)
 {
-    packet->slot_bytes = ring->slot_bytes;
-    packet->slots_per_block = PACKET_BLOCK_BYTES / ring->slot_bytes;
-    packet->slots = ring->blocks * packet->slots_per_block;
-    packet->ring_bytes = (size_t)ring->blocks * PACKET_BLOCK_BYTES;
-    void *mapped = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                        packet->socket, 0);
-    if (mapped == MAP_FAILED) {
-        return errno == ENOMEM || errno == EAGAIN ? -ENOBUFS : -errno;
-    }
-    packet->ring = mapped;
-    packet->next = slot_at(packet, 0);
-    packet->lane.capacity_bytes = (uint64_t)packet->slots * packet->lane.frame_bytes;
-    return 0;
+    int status = slot_ring_map(&packet->ring, packet->socket, made);
+
+    packet->lane.capacity_bytes = (uint64_t)packet->ring.slots * packet->lane.frame_bytes;
+    return status;
 }
 
 /** Reserves the endpoint's number by a second socket that receives no frames, because membership in
@@ -374,7 +334,8 @@ static int open_own(struct packet_lane *packet, const struct packet_lane_options
         status = packet_socket_filter(packet->socket, options->ethertype, number);
     }
     if (status == 0) {
-        status = packet_socket_ring(packet->socket, packet->lane.frame_bytes, &ring);
+        status = packet_socket_ring(packet->socket, packet->lane.frame_bytes, LANE_RING_FRAMES,
+                                    &ring);
     }
     if (status == 0) {
         status = map_ring(packet, &ring);

@@ -10,6 +10,7 @@
 #include "lane/lane.h"
 #include "lane/lane_type.h"
 #include "lane/packet/packet.h"
+#include "lane/packet/slot_ring.h"
 #include "lane/queue_poll.h"
 
 #include <net/ethernet.h>
@@ -20,8 +21,6 @@
 #define PACKET_ENVELOPE_BYTES ETH_HLEN
 #define PACKET_TYPE_AT 12u
 
-struct tpacket2_hdr;
-
 struct packet_lane {
     struct lane lane; /* first: the layers above know only this */
     int socket;
@@ -29,16 +28,9 @@ struct packet_lane {
     bool loops; /* the interface is loopback, which returns frames to ourselves */
     uint8_t mac[ETH_ALEN];
     uint8_t ethertype[2]; /* as on the wire */
-    uint8_t *ring;
-    size_t ring_bytes;
-    uint32_t slot_bytes;
-    uint32_t slots_per_block;
-    uint32_t slots;
-    uint32_t next_slot;        /* the kernel fills this one next */
-    struct tpacket2_hdr *next; /* its address, which saves a division in each poll */
-    uint32_t held;             /* returned by receive() and not released, ending at next_slot */
-    int index;                 /* of the interface */
-    struct queue_poll poll;    /* through a socket of another lane */
+    struct slot_ring ring;
+    int index;              /* of the interface */
+    struct queue_poll poll; /* through a socket of another lane */
 };
 
 static inline struct packet_lane *packet_of(struct lane *lane)

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-/** The ring has room for LANE_RING_FRAMES full frames, up to this size, which matters only for MTUs
- *  above 9000. */
+/** Rings have room for as many full frames as are wanted, up to this size, which matters only for
+ *  MTUs above 9000. */
 #define RING_BYTES_MAX (32u << 20)
 
 #define CACHE_LINE_BYTES 64
@@ -43,14 +43,14 @@ int packet_socket_filter(int socket, uint16_t ethertype, uint16_t endpoint)
     return socket_filter(socket, code, sizeof code / sizeof *code);
 }
 
-int packet_socket_ring(int socket, uint32_t frame_bytes, struct packet_ring *ring)
+int packet_socket_ring(int socket, uint32_t frame_bytes, uint32_t frames, struct packet_ring *ring)
 {
     uint32_t slot = frame_bytes + PACKET_ENVELOPE_BYTES + SLOT_OVERHEAD_BYTES;
 
     /* Whole cache lines, so that a short frame uses as few as possible. */
     slot = (slot + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
     uint32_t in_block = PACKET_BLOCK_BYTES / slot;
-    uint32_t blocks = (LANE_RING_FRAMES + in_block - 1) / in_block;
+    uint32_t blocks = (frames + in_block - 1) / in_block;
     if (blocks > RING_BYTES_MAX / PACKET_BLOCK_BYTES) {
         blocks = RING_BYTES_MAX / PACKET_BLOCK_BYTES;
     }

@@ -4,6 +4,7 @@
 #include "frame/address_layout.h"
 #include "lane/lane_type.h"
 #include "lane/packet/packet_internal.h"
+#include "lane/packet/packet_socket.h"
 #include "lane/tso/tso_internal.h"
 #include "lane/tso/tso_place.h"
 
@@ -18,9 +19,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/** The longest frames for which a slot has room. */
+#define TSO_SLOT_FRAME_BYTES_MAX 2048
+
 static void tso_release(struct lane *lane)
 {
-    tso_of(lane)->room_used = 0;
+    struct tso_lane *tso = tso_of(lane);
+
+    slot_ring_release(&tso->ring);
+    tso->room_used = 0;
 }
 
 static void tso_expect(struct lane *lane, const struct lane_expectation *expectation)
@@ -74,6 +81,7 @@ static unsigned tso_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_M
 {
     struct tso_lane *tso = tso_of(lane);
 
+    slot_ring_unmap(&tso->ring);
     sockets[0] = tso->socket;
     tso->socket = -1;
     return 1;
@@ -83,6 +91,7 @@ static void tso_close(struct lane *lane)
 {
     struct tso_lane *tso = tso_of(lane);
 
+    slot_ring_unmap(&tso->ring);
     if (tso->socket >= 0) {
         close(tso->socket);
     }
@@ -171,6 +180,27 @@ static int tune_socket(struct tso_lane *tso)
     return 0;
 }
 
+/** Slots have room for one frame of MTU 1500, or else for the headers. What is longer also goes to
+ *  the socket's queue, where recvmsg() gets it after its headers have told where it belongs. */
+static int make_ring(struct tso_lane *tso)
+{
+    uint32_t mtu = tso->lane.mtu;
+    uint32_t frame_bytes = mtu <= TSO_SLOT_FRAME_BYTES_MAX ? mtu : TSO_OVERHEAD_BYTES;
+    struct packet_ring ring;
+    int status = socket_set(tso->socket, SOL_PACKET, PACKET_COPY_THRESH, 1);
+
+    if (status == 0) {
+        status = packet_socket_ring(tso->socket, frame_bytes, LANE_TSO_RING_PACKETS, &ring);
+    }
+    if (status == 0) {
+        status = slot_ring_map(&tso->ring, tso->socket, &ring);
+    }
+    if (status == 0 && tso->lane.capacity_bytes > (uint64_t)tso->ring.slots * tso->lane.frame_bytes) {
+        tso->lane.capacity_bytes = (uint64_t)tso->ring.slots * tso->lane.frame_bytes;
+    }
+    return status;
+}
+
 static int set_up(struct tso_lane *tso, const struct tso_lane_options *options)
 {
     /* Protocol 0: nothing is received before the filter is attached and bind() names IPv4. */
@@ -187,6 +217,9 @@ static int set_up(struct tso_lane *tso, const struct tso_lane_options *options)
     }
     if (status == 0) {
         status = tune_socket(tso);
+    }
+    if (status == 0) {
+        status = make_ring(tso);
     }
     if (status != 0) {
         return status;
@@ -218,7 +251,6 @@ int tso_lane_open(const struct tso_lane_options *options, struct lane **lane)
     tso->lane.kind = LANE_TSO;
     tso->lane.bulk = LANE_BULK_CUT;
     tso->lane.rail = options->rail;
-    tso->lane.polling_is_costly = true;
     tso->lane.cuts = true;
     tso->lane.batch_frames = 1;
     tso->ethertype = options->ethertype;

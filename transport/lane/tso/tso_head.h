@@ -30,6 +30,9 @@
 /** Of the headers that count towards the MTU. */
 #define TSO_OVERHEAD_BYTES (TSO_IP_BYTES + TSO_TCP_BYTES)
 
+/** Of all headers. */
+#define TSO_HEADERS_BYTES (TSO_ETHERNET_BYTES + TSO_OVERHEAD_BYTES)
+
 /** The most payload that arrives joined, by the limit of IP. */
 #define TSO_PAYLOAD_BYTES_MAX (UINT16_MAX - TSO_OVERHEAD_BYTES)
 

@@ -7,6 +7,7 @@
 
 #include "frame/frame.h"
 #include "lane/lane.h"
+#include "lane/packet/slot_ring.h"
 #include "lane/socket.h"
 #include "lane/tso/tso_head.h"
 #include "lane/tso/tso_run.h"
@@ -15,13 +16,10 @@
 #include <net/ethernet.h>
 #include <stddef.h>
 
-/** Calls for which there is memory for unexpected data; each may receive 64 KB. */
-#define TSO_ROOM_CALLS 4
-#define TSO_ROOM_CALL_BYTES (sizeof(struct tso_head) + (size_t)TSO_PAYLOAD_BYTES_MAX)
-#define TSO_ROOM_BYTES (TSO_ROOM_CALLS * TSO_ROOM_CALL_BYTES)
-
-/** The most calls of one receive(): each may receive a segment or 45 of DATA. */
-#define TSO_CALLS_MAX ENDPOINT_RECEIVE_FRAMES
+/** Packets for which there is memory for unexpected data; each may have 64 KB. */
+#define TSO_ROOM_PACKETS 4
+#define TSO_ROOM_PACKET_BYTES (sizeof(struct tso_head) + (size_t)TSO_PAYLOAD_BYTES_MAX)
+#define TSO_ROOM_BYTES (TSO_ROOM_PACKETS * TSO_ROOM_PACKET_BYTES)
 
 struct tso_lane {
     struct lane lane; /* first: the layers above know only this */
@@ -32,15 +30,14 @@ struct tso_lane {
     uint16_t endpoint;
     int index; /* of the interface */
     struct lane_expectation expectation;
+    struct slot_ring ring; /* packets, of longer ones the beginning */
     uint8_t *room;
     size_t room_used;
-    uint32_t unplaced_calls; /* remaining calls that ignore the expectation, because it was wrong */
-    bool streaming;          /* the previous receive() found something */
-    struct frame_data heads[TSO_CALLS_MAX];
-    struct tso_run_head run_heads[TSO_CALLS_MAX];
+    struct frame_data heads[ENDPOINT_RECEIVE_FRAMES];
+    struct tso_run_head run_heads[ENDPOINT_RECEIVE_FRAMES];
 };
 
-static_assert(TSO_CALLS_MAX >= TSO_RUN_FRAMES_MAX, "a receive() has room for a run");
+static_assert(ENDPOINT_RECEIVE_FRAMES >= TSO_RUN_FRAMES_MAX, "a receive() has room for a run");
 
 static inline struct tso_lane *tso_of(struct lane *lane)
 {

@@ -146,7 +146,8 @@ TEST_AROUND(tso_send__a_message_that_comes_in_segments, setup, NULL)
     send_frames(&pair, FRAMES);
     set_offload(here, "end0", ETHTOOL_STSO, true);
     assert_int_equal(pair.a->sent_calls, 1);
-    assert_true(take_frames(&pair, FRAMES, true) > 1);
+    (void)take_frames(&pair, FRAMES, true);
+    assert_ptr_not_equal(incoming[1].payload + CARRIED, incoming[2].payload); /* a slot each */
     close_pair(&pair);
 }
 
