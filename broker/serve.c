@@ -5,14 +5,15 @@
 #include "fence.h"
 #include "lane/packet/grant.h"
 #include "lane/packet/packet_socket.h"
-#include "tuning.h"
 #include "lane/socket.h"
 #include "link.h"
+#include "tuning.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <net/ethernet.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <sched.h>
@@ -177,7 +178,7 @@ static int make_socket(int socket, const struct policy *policy, uint32_t frame_b
         status = socket_set(socket, SOL_SOCKET, SO_LOCK_FILTER, 1);
     }
     if (status == 0) {
-        status = packet_socket_ring(socket, frame_bytes, LANE_RING_FRAMES, &answer->ring);
+        status = slot_ring_make(socket, frame_bytes + ETH_HLEN, LANE_RING_FRAMES, &answer->ring);
     }
     if (status == 0 && !packet_socket_tune(socket)) {
         status = -ENOSYS;

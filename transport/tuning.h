@@ -101,8 +101,8 @@
  *  slots in place of 1,024 took 0.1 us off the half round trip of a short message. */
 #define LANE_RING_FRAMES 512
 
-/** Packets, of one frame or of many that were not cut or were joined, for which tso's ring has room.
- *  Unread, each takes a slot of 1.7 KB (MTU 1500). */
+/** Packets for which the ring of the lane `tso` has room, of one frame or of many. With an MTU of
+ *  1500 each has a slot of 1.7 KB. */
 #define LANE_TSO_RING_PACKETS 1024
 
 /** Most frames that the kernel takes from a network card's queue at one poll of ours: as many as

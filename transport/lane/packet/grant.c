@@ -80,7 +80,7 @@ static int ask(int connection, const struct grant_question *question, struct gra
         return -EACCES;
     }
     if (answer.status != 0 || grant->socket < 0 || answer.ring.blocks == 0 ||
-        answer.ring.slot_bytes == 0 || answer.ring.slot_bytes > PACKET_BLOCK_BYTES) {
+        answer.ring.slot_bytes == 0 || answer.ring.slot_bytes > SLOT_RING_BLOCK_BYTES) {
         (void)snprintf(why, GRANT_WHY_BYTES, "%.*s", GRANT_WHY_BYTES - 1, answer.why);
         return -EACCES;
     }

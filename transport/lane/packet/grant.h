@@ -13,7 +13,7 @@
 #ifndef BEOWIRE_LANE_PACKET_GRANT_H
 #define BEOWIRE_LANE_PACKET_GRANT_H
 
-#include "lane/packet/packet_socket.h"
+#include "lane/slot_ring.h"
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -43,14 +43,14 @@ struct grant_answer {
     int32_t status; /**< 0, and the descriptor comes with this; a negative errno */
     uint16_t number;
     uint16_t reserved;
-    struct packet_ring ring;
+    struct slot_ring_shape ring;
     char why[GRANT_WHY_BYTES];
 };
 
 struct grant {
     int socket; /**< the caller's to close */
     uint16_t number;
-    struct packet_ring ring;
+    struct slot_ring_shape ring;
 };
 
 /** @param number of the endpoint; 0: any @param why GRANT_WHY_BYTES; gets the reason of a refusal

@@ -288,10 +288,10 @@ static int read_interface(struct packet_lane *packet, const char *name)
     return 0;
 }
 
-/** @param made of the socket's memory */
-static int map_ring(struct packet_lane *packet, const struct packet_ring *made)
+/** @param shape of the socket's memory */
+static int map_ring(struct packet_lane *packet, const struct slot_ring_shape *shape)
 {
-    int status = slot_ring_map(&packet->ring, packet->socket, made);
+    int status = slot_ring_map(&packet->ring, packet->socket, shape);
 
     packet->lane.capacity_bytes = (uint64_t)packet->ring.slots * packet->lane.frame_bytes;
     return status;
@@ -322,7 +322,7 @@ static void note_lacks(struct packet_lane *packet, bool bypasses)
 
 static int open_own(struct packet_lane *packet, const struct packet_lane_options *options)
 {
-    struct packet_ring ring;
+    struct slot_ring_shape ring;
     uint16_t number = options->endpoint;
     int status = read_interface(packet, options->interface);
 
@@ -334,8 +334,8 @@ static int open_own(struct packet_lane *packet, const struct packet_lane_options
         status = packet_socket_filter(packet->socket, options->ethertype, number);
     }
     if (status == 0) {
-        status = packet_socket_ring(packet->socket, packet->lane.frame_bytes, LANE_RING_FRAMES,
-                                    &ring);
+        status = slot_ring_make(packet->socket, packet->lane.frame_bytes + ENVELOPE_BYTES,
+                                LANE_RING_FRAMES, &ring);
     }
     if (status == 0) {
         status = map_ring(packet, &ring);

@@ -10,8 +10,8 @@
 #include "lane/lane.h"
 #include "lane/lane_type.h"
 #include "lane/packet/packet.h"
-#include "lane/packet/slot_ring.h"
 #include "lane/queue_poll.h"
+#include "lane/slot_ring.h"
 
 #include <net/ethernet.h>
 #include <stdbool.h>

@@ -4,22 +4,12 @@
 #include "frame/frame.h"
 #include "lane/packet/packet_internal.h"
 #include "lane/socket.h"
-#include "tuning.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <stddef.h>
 #include <sys/socket.h>
-
-/** Rings have room for as many full frames as are wanted, up to this size, which matters only for
- *  MTUs above 9000. */
-#define RING_BYTES_MAX (32u << 20)
-
-#define CACHE_LINE_BYTES 64
-
-/** The kernel puts its own header and the sender's address before a frame. */
-#define SLOT_OVERHEAD_BYTES 128
 
 /** Kernel memory for frames to send. */
 #define SEND_BUFFER_BYTES (8 << 20)
@@ -41,33 +31,6 @@ int packet_socket_filter(int socket, uint16_t ethertype, uint16_t endpoint)
     };
 
     return socket_filter(socket, code, sizeof code / sizeof *code);
-}
-
-int packet_socket_ring(int socket, uint32_t frame_bytes, uint32_t frames, struct packet_ring *ring)
-{
-    uint32_t slot = frame_bytes + PACKET_ENVELOPE_BYTES + SLOT_OVERHEAD_BYTES;
-
-    /* Whole cache lines, so that a short frame uses as few as possible. */
-    slot = (slot + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
-    uint32_t in_block = PACKET_BLOCK_BYTES / slot;
-    uint32_t blocks = (frames + in_block - 1) / in_block;
-    if (blocks > RING_BYTES_MAX / PACKET_BLOCK_BYTES) {
-        blocks = RING_BYTES_MAX / PACKET_BLOCK_BYTES;
-    }
-    *ring = (struct packet_ring){.blocks = blocks, .slot_bytes = slot};
-    struct tpacket_req request = {
-        .tp_block_size = PACKET_BLOCK_BYTES,
-        .tp_block_nr = blocks,
-        .tp_frame_size = slot,
-        .tp_frame_nr = blocks * in_block,
-    };
-    if (socket_set(socket, SOL_PACKET, PACKET_VERSION, TPACKET_V2) != 0) {
-        return -ENOSYS;
-    }
-    if (setsockopt(socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
-        return errno == ENOMEM ? -ENOBUFS : -ENOSYS;
-    }
-    return 0;
 }
 
 bool packet_socket_tune(int socket)

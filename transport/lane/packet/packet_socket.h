@@ -9,21 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The ring is made of blocks of this size; a slot never crosses one. */
-#define PACKET_BLOCK_BYTES (1u << 18)
-
-struct packet_ring {
-    uint32_t blocks;
-    uint32_t slot_bytes;
-};
-
 /** Accepts only frames for this endpoint, for good: our EtherType, this host, our number.
  *  @return 0 or a negative errno. */
 int packet_socket_filter(int socket, uint16_t ethertype, uint16_t endpoint);
-
-/** Makes a ring for at least so many frames of up to so many bytes, to be mapped (slot_ring.h).
- *  @return 0; -ENOSYS, -ENOBUFS. */
-int packet_socket_ring(int socket, uint32_t frame_bytes, uint32_t frames, struct packet_ring *ring);
 
 /** @return false: frames wait in the interface's queue. */
 bool packet_socket_tune(int socket);

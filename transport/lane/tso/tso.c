@@ -4,7 +4,6 @@
 #include "frame/address_layout.h"
 #include "lane/lane_type.h"
 #include "lane/packet/packet_internal.h"
-#include "lane/packet/packet_socket.h"
 #include "lane/tso/tso_internal.h"
 #include "lane/tso/tso_place.h"
 
@@ -186,16 +185,18 @@ static int make_ring(struct tso_lane *tso)
 {
     uint32_t mtu = tso->lane.mtu;
     uint32_t frame_bytes = mtu <= TSO_SLOT_FRAME_BYTES_MAX ? mtu : TSO_OVERHEAD_BYTES;
-    struct packet_ring ring;
+    struct slot_ring_shape ring;
     int status = socket_set(tso->socket, SOL_PACKET, PACKET_COPY_THRESH, 1);
 
     if (status == 0) {
-        status = packet_socket_ring(tso->socket, frame_bytes, LANE_TSO_RING_PACKETS, &ring);
+        status = slot_ring_make(tso->socket, frame_bytes + TSO_ETHERNET_BYTES,
+                                LANE_TSO_RING_PACKETS, &ring);
     }
     if (status == 0) {
         status = slot_ring_map(&tso->ring, tso->socket, &ring);
     }
-    if (status == 0 && tso->lane.capacity_bytes > (uint64_t)tso->ring.slots * tso->lane.frame_bytes) {
+    if (status == 0 &&
+        tso->lane.capacity_bytes > (uint64_t)tso->ring.slots * tso->lane.frame_bytes) {
         tso->lane.capacity_bytes = (uint64_t)tso->ring.slots * tso->lane.frame_bytes;
     }
     return status;

@@ -7,7 +7,7 @@
 
 #include "frame/frame.h"
 #include "lane/lane.h"
-#include "lane/packet/slot_ring.h"
+#include "lane/slot_ring.h"
 #include "lane/socket.h"
 #include "lane/tso/tso_head.h"
 #include "lane/tso/tso_run.h"

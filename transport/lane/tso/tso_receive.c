@@ -125,8 +125,7 @@ static uint8_t *place_for(struct tso_lane *tso, const struct tso_segments *segme
 /** How many frames it is handed out as. */
 static unsigned frames_in(const struct tso_segments *segments)
 {
-    return segments->kind == TSO_DATA ? 1
-                                      : lane_segments(segments->bytes, segments->segment_bytes);
+    return segments->kind == TSO_DATA ? 1 : lane_segments(segments->bytes, segments->segment_bytes);
 }
 
 /** Takes the packet of a slot. @return the number of frames; -1: there is no room for it now, so

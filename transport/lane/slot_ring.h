@@ -6,14 +6,20 @@
  * The kernel fills one slot after another, and stops at one that has not been given back. Slots are
  * given back together, in the order in which they were taken. One thread.
  */
-#ifndef BEOWIRE_LANE_PACKET_SLOT_RING_H
-#define BEOWIRE_LANE_PACKET_SLOT_RING_H
-
-#include "lane/packet/packet_socket.h"
+#ifndef BEOWIRE_LANE_SLOT_RING_H
+#define BEOWIRE_LANE_SLOT_RING_H
 
 #include <linux/if_packet.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/** The ring is made of blocks of this size; a slot never crosses one. */
+#define SLOT_RING_BLOCK_BYTES (1u << 18)
+
+struct slot_ring_shape {
+    uint32_t blocks;
+    uint32_t slot_bytes;
+};
 
 struct slot_ring {
     uint8_t *memory;
@@ -26,9 +32,14 @@ struct slot_ring {
     uint32_t held;             /* taken and not given back, ending at next_slot */
 };
 
-/** Maps what packet_socket_ring() has made. @return 0; a negative errno, -ENOBUFS if there is no
+/** Makes a ring for at least so many packets, with slots for packets of up to so many bytes.
+ *  @return 0; -ENOSYS, -ENOBUFS. */
+int slot_ring_make(int socket, uint32_t packet_bytes, uint32_t packets,
+                   struct slot_ring_shape *shape);
+
+/** Maps what slot_ring_make() has made. @return 0; a negative errno, -ENOBUFS if there is no
  *  memory. */
-int slot_ring_map(struct slot_ring *ring, int socket, const struct packet_ring *made);
+int slot_ring_map(struct slot_ring *ring, int socket, const struct slot_ring_shape *shape);
 
 /** May be repeated, and called without slot_ring_map() if all is 0. */
 void slot_ring_unmap(struct slot_ring *ring);
@@ -41,7 +52,7 @@ static inline struct tpacket2_hdr *slot_ring_at(const struct slot_ring *ring, ui
     size_t block = slot / ring->slots_per_block;
     size_t within = slot % ring->slots_per_block;
 
-    return (struct tpacket2_hdr *)(void *)(ring->memory + block * PACKET_BLOCK_BYTES +
+    return (struct tpacket2_hdr *)(void *)(ring->memory + block * SLOT_RING_BLOCK_BYTES +
                                            within * ring->slot_bytes);
 }
 
@@ -70,4 +81,4 @@ static inline void slot_ring_take(struct slot_ring *ring)
     ring->held++;
 }
 
-#endif /* BEOWIRE_LANE_PACKET_SLOT_RING_H */
+#endif /* BEOWIRE_LANE_SLOT_RING_H */
