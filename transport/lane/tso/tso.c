@@ -252,6 +252,7 @@ int tso_lane_open(const struct tso_lane_options *options, struct lane **lane)
     tso->lane.kind = LANE_TSO;
     tso->lane.bulk = LANE_BULK_CUT;
     tso->lane.rail = options->rail;
+    tso->lane.polling_is_costly = true;
     tso->lane.cuts = true;
     tso->lane.batch_frames = 1;
     tso->ethertype = options->ethertype;

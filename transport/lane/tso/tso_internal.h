@@ -31,6 +31,8 @@ struct tso_lane {
     int index; /* of the interface */
     struct lane_expectation expectation;
     struct slot_ring ring; /* packets, of longer ones the beginning */
+    uint32_t slots_first;  /* remaining packets that are looked for in the ring first */
+    uint32_t slots_ahead;  /* long packets that were received before their slots were taken */
     uint8_t *room;
     size_t room_used;
     struct frame_data heads[ENDPOINT_RECEIVE_FRAMES];

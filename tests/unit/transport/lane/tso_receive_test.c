@@ -80,32 +80,46 @@ TEST(tso_receive__expected_otherwise)
     }
 }
 
-/** The headers are read before the payload is copied, so what is not expected leaves the target
- *  alone, and the next is placed. */
+/** From then on headers are read before the payload is copied: what is not expected leaves the
+ *  target alone, and the next is placed. */
 PAIR_TEST_OF(open_lanes, tso_receive__after_a_wrong_expectation)
 {
-    for (unsigned i = 0; i < 9; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         expect(&pair, MESSAGE, i, TRAIN_BYTES);
         send_part(&pair, MESSAGE + 1, i, SEGMENT, TRAIN_BYTES);
         assert_false(is_at_target(take_train(&pair, MESSAGE + 1, i)));
-        assert_int_equal(target[0], 0);
+        assert_true(i == 0 || target[0] == 0);
         expect(&pair, MESSAGE, i, TRAIN_BYTES);
         send_part(&pair, MESSAGE, i, SEGMENT, TRAIN_BYTES);
         assert_ptr_equal(take_train(&pair, MESSAGE, i), target);
     }
 }
 
-/** A segment that came alone is in the ring; the place of what follows it is known. */
+/** A segment that came alone is in the ring, and keeps its turn. Once there was one, the place of a
+ *  train that follows it is known. */
 PAIR_TEST_OF(open_lanes, tso_receive__a_segment_and_then_a_train)
 {
-    expect(&pair, MESSAGE, 0, SEGMENT + TRAIN_BYTES);
+    for (unsigned round = 0; round < 2; round++) {
+        expect(&pair, MESSAGE, 0, SEGMENT + TRAIN_BYTES);
+        send_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT);
+        send_part(&pair, MESSAGE, 1, SEGMENT, TRAIN_BYTES);
+        assert_int_equal(receive_some(pair.b, incoming, PAIR_FRAMES), 2);
+        assert_int_equal(check_part(&pair, &incoming[0], MESSAGE, 0, SEGMENT), SEGMENT);
+        assert_int_equal(check_part(&pair, &incoming[1], MESSAGE, 1, SEGMENT), TRAIN_BYTES);
+        assert_int_equal(incoming[1].payload == target + SEGMENT, round);
+        pair.b->operations->release(pair.b);
+    }
+    assert_int_equal(pair.b->placed_frames, TRAIN_SEGMENTS);
+}
+
+/** The same, while it is not known that segments come alone. */
+PAIR_TEST_OF(open_lanes, tso_receive__what_is_expected_ends_before_a_train)
+{
+    expect(&pair, MESSAGE, 0, SEGMENT);
     send_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT);
     send_part(&pair, MESSAGE, 1, SEGMENT, TRAIN_BYTES);
     take_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT + TRAIN_BYTES);
-    assert_int_equal(pair.b->placed_frames, TRAIN_SEGMENTS);
-    for (uint32_t i = 0; i < TRAIN_BYTES; i++) {
-        assert_int_equal(target[SEGMENT + i], content_at(SEGMENT + i));
-    }
+    assert_nothing_is_there(pair.b);
 }
 
 /** Slots have no room for a frame of this length, so each is taken from the socket's queue. */
