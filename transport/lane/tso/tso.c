@@ -180,24 +180,24 @@ static int tune_socket(struct tso_lane *tso)
 }
 
 /** Slots have room for one frame of MTU 1500, or else for the headers. What is longer also goes to
- *  the socket's queue, where recvmsg() gets it after its headers have told where it belongs. */
+ *  the socket's queue. Kernels before 4.6 make no ring for a socket with PACKET_VNET_HDR: then all
+ *  goes to the queue. */
 static int make_ring(struct tso_lane *tso)
 {
     uint32_t mtu = tso->lane.mtu;
     uint32_t frame_bytes = mtu <= TSO_SLOT_FRAME_BYTES_MAX ? mtu : TSO_OVERHEAD_BYTES;
-    struct slot_ring_shape ring;
+    struct slot_ring_shape shape;
     int status = socket_set(tso->socket, SOL_PACKET, PACKET_COPY_THRESH, 1);
 
-    if (status == 0) {
-        status = slot_ring_make(tso->socket, frame_bytes + TSO_ETHERNET_BYTES,
-                                LANE_TSO_RING_PACKETS, &ring);
+    if (status != 0 || slot_ring_make(tso->socket, frame_bytes + TSO_ETHERNET_BYTES,
+                                      LANE_TSO_RING_PACKETS, &shape) != 0) {
+        lane_lacks(&tso->lane, "PACKET_RX_RING", "each frame that comes alone takes a system call");
+        return 0;
     }
-    if (status == 0) {
-        status = slot_ring_map(&tso->ring, tso->socket, &ring);
-    }
-    if (status == 0 &&
-        tso->lane.capacity_bytes > (uint64_t)tso->ring.slots * tso->lane.frame_bytes) {
-        tso->lane.capacity_bytes = (uint64_t)tso->ring.slots * tso->lane.frame_bytes;
+    status = slot_ring_map(&tso->ring, tso->socket, &shape);
+    uint64_t room = (uint64_t)tso->ring.slots * tso->lane.frame_bytes;
+    if (tso->lane.capacity_bytes > room) {
+        tso->lane.capacity_bytes = room;
     }
     return status;
 }

@@ -56,17 +56,18 @@ static bool is_expected(const struct lane_expectation *expected, const struct la
            memcmp(&landing->from, &expected->from, sizeof landing->from) == 0;
 }
 
-/** Receives a packet that does not fit into its slot. @return false: it is lost */
-static bool receive_long(struct tso_lane *tso, const struct landing *landing)
+/** Receives a packet that does not fit into its slot, `place_bytes` of its payload (0: it is thrown
+ *  away). @return false: it is lost */
+static bool receive_long(struct tso_lane *tso, const struct landing *landing, uint32_t place_bytes)
 {
     struct tso_head head;
-    struct iovec parts[2] = {{&head, sizeof head}, {landing->payload, landing->bytes}};
+    struct iovec parts[2] = {{&head, sizeof head}, {landing->payload, place_bytes}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 
     for (unsigned errors = 0; errors < ERRORS_MAX;) {
         ssize_t received = recvmsg(tso->socket, &message, MSG_DONTWAIT | MSG_TRUNC);
-        if (received < 0 && errno == EAGAIN) {
-            return false;
+        if (received < 0 && (errno == EAGAIN || errno == EFAULT)) {
+            return false; /* EFAULT: it is out of the queue */
         }
         /* Otherwise it is one that an earlier slot announced, and an error hid. */
         if (received == (ssize_t)(sizeof head + landing->bytes) &&
@@ -98,6 +99,10 @@ static bool receive_early(struct tso_lane *tso, struct landing *landing)
     } else {
         received = recv(tso->socket, tso->room, TSO_ROOM_PACKET_BYTES, MSG_DONTWAIT | MSG_TRUNC);
     }
+    if (received < 0 && errno == EFAULT) {
+        tso->slots_ahead++; /* out of the queue, and lost */
+        tso->lane.dropped_frames++;
+    }
     if (received < (ssize_t)sizeof *landing->head) {
         return false;
     }
@@ -112,7 +117,7 @@ static bool receive_early(struct tso_lane *tso, struct landing *landing)
         uint32_t first = landing->bytes < guessed ? landing->bytes : guessed;
         memmove(rest + first, rest, landing->bytes - first);
         copy_bytes(rest, expected->target, first);
-        tso->slots_first = SLOTS_FIRST_PACKETS;
+        tso->slots_first = tso->ring.slots > 0 ? SLOTS_FIRST_PACKETS : 0;
     }
     tso->room_used = sizeof *landing->head + landing->bytes;
     return true;
@@ -233,7 +238,7 @@ static int take(struct tso_lane *tso, struct tpacket2_hdr *slot, unsigned taken,
         tso->lane.foreign_frames++;
         slot_ring_take(&tso->ring);
         if (a_long_one) {
-            (void)recv(tso->socket, NULL, 0, MSG_DONTWAIT | MSG_TRUNC);
+            (void)receive_long(tso, &landing, 0);
         }
         return 0;
     }
@@ -248,7 +253,8 @@ static int take(struct tso_lane *tso, struct tpacket2_hdr *slot, unsigned taken,
     }
     slot_ring_take(&tso->ring);
     note_length(tso, a_long_one);
-    if (a_long_one ? !receive_long(tso, &landing) : slot->tp_snaplen != slot->tp_len) {
+    if (a_long_one ? !receive_long(tso, &landing, landing.bytes)
+                   : slot->tp_snaplen != slot->tp_len) {
         tso->lane.dropped_frames++;
         return 0;
     }
@@ -259,7 +265,7 @@ static int take(struct tso_lane *tso, struct tpacket2_hdr *slot, unsigned taken,
 static int take_early(struct tso_lane *tso, const struct landing *landing, unsigned taken,
                       struct lane_incoming *frames, unsigned count)
 {
-    tso->slots_ahead++;
+    tso->slots_ahead += tso->ring.slots > 0;
     if (landing->segments.bytes == 0) {
         tso->lane.foreign_frames++;
         return 0;
@@ -267,38 +273,65 @@ static int take_early(struct tso_lane *tso, const struct landing *landing, unsig
     return (int)hand_out(tso, landing, taken, frames, count);
 }
 
-unsigned tso_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+/** @return the next slot whose packet has not been received; NULL: there is none */
+static struct tpacket2_hdr *next_slot(struct tso_lane *tso)
 {
-    struct tso_lane *tso = tso_of(lane);
-    unsigned taken = 0;
-    bool expected = tso->expectation.frames > 0;
-    struct landing landing;
-    bool early = tso->slots_first == 0 && tso->room_used == 0 && receive_early(tso, &landing);
+    struct tpacket2_hdr *slot = slot_ring_look(&tso->ring);
 
-    count = count < ENDPOINT_RECEIVE_FRAMES ? count : ENDPOINT_RECEIVE_FRAMES;
-    while (taken < count) {
-        struct tpacket2_hdr *slot = slot_ring_look(&tso->ring);
-        int more;
-        if (early && (slot == NULL || is_long(slot) || count - taken <= TSO_RUN_FRAMES_MAX)) {
-            early = false; /* what came before it has been taken */
-            more = take_early(tso, &landing, taken, &frames[taken], count - taken);
-        } else if (slot == NULL) {
-            break;
-        } else if (is_long(slot) && tso->slots_ahead > 0) {
-            tso->slots_ahead--; /* its packet was received early */
-            slot_ring_take(&tso->ring);
-            continue;
-        } else {
-            more = take(tso, slot, taken, &frames[taken], count - taken);
+    while (slot != NULL && tso->slots_ahead > 0 && is_long(slot)) {
+        tso->slots_ahead--;
+        slot_ring_take(&tso->ring);
+        slot = slot_ring_look(&tso->ring);
+    }
+    return slot;
+}
+
+/** Takes packets.
+ *  @param early has been received already: it is taken after those that came before it, which leave
+ *  room for its frames; NULL: none has
+ *  @return the number of frames */
+static unsigned take_all(struct tso_lane *tso, const struct landing *early,
+                         struct lane_incoming *frames, unsigned count)
+{
+    bool expected = tso->expectation.frames > 0;
+    unsigned taken = 0;
+
+    while (early != NULL || taken < count) {
+        struct tpacket2_hdr *slot = next_slot(tso);
+        unsigned left = count - taken;
+        int more = -1;
+        if (early == NULL && slot != NULL) {
+            more = take(tso, slot, taken, &frames[taken], left);
+        } else if (slot != NULL && !is_long(slot) && left > TSO_RUN_FRAMES_MAX) {
+            more = take(tso, slot, taken, &frames[taken], left - TSO_RUN_FRAMES_MAX);
+        }
+        if (more < 0 && early != NULL) {
+            more = take_early(tso, early, taken, &frames[taken], left);
+            early = NULL;
         }
         if (more < 0) {
             break;
         }
         taken += (unsigned)more;
         /* When all expected data is here, the next expectation is set before the next receive(). */
-        if (expected && tso->expectation.bytes == 0 && !early) {
+        if (expected && tso->expectation.bytes == 0 && early == NULL) {
             break;
         }
+    }
+    (void)next_slot(tso);
+    return taken;
+}
+
+unsigned tso_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct tso_lane *tso = tso_of(lane);
+    struct landing landing;
+    bool early = tso->slots_first == 0 && tso->room_used == 0 && receive_early(tso, &landing);
+
+    count = count < ENDPOINT_RECEIVE_FRAMES ? count : ENDPOINT_RECEIVE_FRAMES;
+    unsigned taken = take_all(tso, early ? &landing : NULL, frames, count);
+    if (taken == 0) {
+        lane->operations->release(lane); /* of what was no frame; nobody else does it */
     }
     return taken;
 }

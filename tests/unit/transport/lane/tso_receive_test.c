@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What comes finds its place, or is kept apart; over a real link. */
+#include "refused.h"
 #include "tso_checksum.h"
 #include "tso_pair.h"
 #include "tso_raw.h"
 #include "tuning.h"
 
+#include <errno.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 PAIR_TEST_OF(open_lanes, tso_receive__expected_data_is_placed)
@@ -162,8 +165,11 @@ static void take_all_and_a_train(struct udp_pair *pair)
                 (const struct frame_data *)(const void *)incoming[i].data;
             (void)check_part(pair, &incoming[i], MESSAGE, frame_data_segment(head), SEGMENT);
         }
-        pair->b->operations->release(pair->b);
+        if (count > 0) {
+            pair->b->operations->release(pair->b);
+        }
     } while (count > 0);
+    assert_nothing_is_there(pair->b);
     expect(pair, MESSAGE, 0, TRAIN_BYTES);
     send_part(pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
     assert_ptr_equal(take_train(pair, MESSAGE, 0), target);
@@ -191,6 +197,68 @@ PAIR_TEST_OF(open_lanes, tso_receive__more_than_there_is_room_for)
     }
 }
 
+/** Frames of one byte each: more than a receive() returns, in front of a train that has been
+ * received early. */
+PAIR_TEST_OF(open_lanes, tso_receive__a_train_behind_too_many_frames)
+{
+    struct {
+        struct tso_head head;
+        uint8_t payload[1000];
+    } frame = {0};
+    struct tso_segments many = {.ethertype = ETHERTYPE,
+                                .destination = NUMBER,
+                                .kind = TSO_FRAMES,
+                                .key = KEY,
+                                .segment_bytes = 1,
+                                .bytes = sizeof frame.payload};
+    int raw = open_raw(here, "end0", 0);
+
+    memcpy(many.to, pair.at_b.bytes, ETH_ALEN);
+    memcpy(many.from, pair.at_a.bytes, ETH_ALEN);
+    tso_head_write(&frame.head, &many);
+    send_raw(raw, frame.head.ethernet, sizeof frame - offsetof(struct tso_head, ethernet));
+    for (unsigned i = 0; i < 6; i++) {
+        send_part(&pair, MESSAGE, i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
+    }
+    close(raw);
+    unsigned trains = 0;
+    while (trains < 6) {
+        unsigned count = receive_some(pair.b, incoming, PAIR_FRAMES);
+        for (unsigned i = 0; i < count; i++) {
+            trains += incoming[i].segment_bytes == SEGMENT;
+        }
+        pair.b->operations->release(pair.b);
+    }
+    assert_nothing_is_there(pair.b);
+    assert_int_equal(pair.b->dropped_frames, 0);
+}
+
+/** As before Linux 4.6. */
+static bool comes_without_a_ring(void)
+{
+    struct udp_pair pair = open_lanes();
+
+    for (unsigned round = 0; round < 3; round++) {
+        expect(&pair, MESSAGE, 1, TRAIN_BYTES);
+        send_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT);
+        take_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT);
+        expect(&pair, MESSAGE, 1, TRAIN_BYTES);
+        send_part(&pair, MESSAGE, 1, SEGMENT, TRAIN_BYTES);
+        take_train(&pair, MESSAGE, 1);
+        assert_nothing_is_there(pair.b);
+    }
+    bool named = pair.b->lack_count == 1 && strcmp(pair.b->lacks[0].what, "PACKET_RX_RING") == 0;
+    close_pair(&pair);
+    return named;
+}
+
+TEST(tso_receive__without_a_ring)
+{
+    const struct refused ring = {SYS_setsockopt, EINVAL, 3, PACKET_RX_RING};
+
+    assert_true_without(&ring, 1, comes_without_a_ring);
+}
+
 /** What is not ours and longer than a slot does not stay in the queue, nor confuse it. */
 PAIR_TEST_OF(open_lanes, tso_receive__long_garbage_is_foreign)
 {
@@ -202,6 +270,10 @@ PAIR_TEST_OF(open_lanes, tso_receive__long_garbage_is_foreign)
     memcpy(frame, right.ethernet, WIRE_HEAD_BYTES);
     memset(frame + TSO_ETHERNET_BYTES + TSO_IP_BYTES + 4, 0xFF, TSO_TCP_BYTES - 4);
     for (unsigned round = 1; round <= 2000; round++) {
+        if (round % 500 == 0) { /* from then on slots are looked at first */
+            send_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT);
+            take_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT);
+        }
         send_raw(raw, frame, sizeof frame);
         assert_nothing_is_there(pair.b);
         assert_int_equal(pair.b->foreign_frames, round);
