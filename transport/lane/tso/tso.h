@@ -10,9 +10,10 @@
  * (docs/PERFORMANCE.md). If the card has no TSO, the kernel segments, which is slower.
  *
  * A packet socket for IPv4 on the interface, with PACKET_VNET_HDR, a locked classic BPF filter for
- * this endpoint, and a ring of 1.75 MiB for frames that come alone (tso_receive.c). The kernel runs the filter of each such socket for each IPv4 frame, 0.1 us
- * each. So only the first TSO_ENDPOINTS_MAX endpoints of an interface have the lane (tso_place.h),
- * to disturb TCP/IP little.
+ * this endpoint, and a ring of 1.75 MiB for frames that come alone (tso_receive.c). The kernel runs
+ * the filter of each such socket for each IPv4 frame, 0.1 us each. So only the first
+ * TSO_ENDPOINTS_MAX endpoints of an interface have the lane (tso_place.h), to disturb TCP/IP
+ * little.
  *
  * It carries DATA and bursts of sequenced frames (tso_run.h). Needs CAP_NET_RAW in the network
  * namespace.
