@@ -4,6 +4,7 @@
  * all its lanes, and over each alone.
  *
  *   beowire         all available lanes
+ *   beowire-wait    the same, waiting by beowire_wait(), which leaves the core to others
  *   beowire-packet  Ethernet frames
  *   beowire-xdp     the same, received over AF_XDP
  *   beowire-tso     segmentation offload (TSO), with Ethernet frames for single messages
@@ -43,6 +44,9 @@
 /* The most sends, and receives, of a stream that are under way. */
 #define STREAM_WINDOW 64
 
+/** The longest wait of a driver that does not spin; then the host is asked whether to stop. */
+#define WAIT_NS UINT64_C(1000000)
+
 struct session {
     const struct driver_host *host;
     beowire_endpoint *endpoint;
@@ -54,6 +58,7 @@ struct session {
     uint64_t expected; /* receives of a stream not yet completed */
     uint64_t arrived;  /* completed receives not yet returned */
     uint64_t injected; /* posted sends that completed at once, not yet reported */
+    bool waits;        /* does not spin */
     bool torn;         /* a cancelled receive has part of its message, and stays posted */
 };
 
@@ -141,8 +146,8 @@ static int probe_over(const char *lanes, const struct driver_options *options, c
     return status;
 }
 
-static int open_over(const char *lanes, const struct driver_options *options, void **session,
-                     char *error, size_t error_bytes)
+static int open_over(const char *lanes, bool spinning, const struct driver_options *options,
+                     void **session, char *error, size_t error_bytes)
 {
     struct session *opened = calloc(1, sizeof *opened);
 
@@ -150,6 +155,7 @@ static int open_over(const char *lanes, const struct driver_options *options, vo
         return -ENOMEM;
     }
     opened->host = options->host;
+    opened->waits = !spinning;
     int status = open_endpoint(lanes, options, &opened->endpoint, error, error_bytes);
     if (status != 0) {
         free(opened);
@@ -197,6 +203,16 @@ static int collect(struct session *session)
     return count;
 }
 
+/** To be called after a poll that has found nothing. @return as spin_turn() */
+static int turn(const struct session *session, struct spin *spin)
+{
+    if (!session->waits) {
+        return spin_turn(spin);
+    }
+    int status = beowire_wait(session->endpoint, WAIT_NS);
+    return status < 0 && status != -EINTR ? status : spin_look(spin);
+}
+
 /** Returns when no send is under way, including those of an interrupted call. */
 static int await_sends(struct session *session)
 {
@@ -204,7 +220,7 @@ static int await_sends(struct session *session)
 
     while (session->sending > 0) {
         int status = collect(session);
-        status = status == 0 ? spin_turn(&spin) : status;
+        status = status == 0 ? turn(session, &spin) : status;
         if (status < 0) {
             return status;
         }
@@ -242,7 +258,7 @@ static int driver_send(void *opened, const void *data, uint64_t size)
         }
         status = beowire_poll(session->endpoint, NULL, 0);
         if (status == 0) {
-            status = spin_turn(&spin);
+            status = turn(session, &spin);
         }
         if (status != 0) {
             return status;
@@ -296,7 +312,7 @@ static int driver_receive(void *opened, void *data, uint64_t size)
         if (take_receive(session, &status)) {
             return status;
         }
-        status = spin_turn(&spin);
+        status = turn(session, &spin);
     }
     return status == -ECANCELED ? take_back(session) : status;
 }
@@ -325,7 +341,7 @@ static int driver_stream_send(void *opened, const void *data, uint64_t size, uin
         }
         status = collect(session);
         if (status == 0) {
-            status = spin_turn(&spin);
+            status = turn(session, &spin);
         }
         if (status < 0) {
             return status;
@@ -354,7 +370,7 @@ static int driver_stream_receive(void *opened, void *data, uint64_t size, uint64
     while (session->arrived == 0) {
         int status = collect(session);
         if (status == 0) {
-            status = spin_turn(&spin);
+            status = turn(session, &spin);
         }
         if (status < 0) {
             return status;
@@ -411,7 +427,7 @@ static int driver_progress(void *opened, bool wait, struct driver_ended *ended)
         if (!wait || sends + receives > 0) {
             return 0;
         }
-        status = status == 0 ? spin_turn(&spin) : 0;
+        status = status == 0 ? turn(session, &spin) : 0;
         if (status < 0) {
             return status;
         }
@@ -469,7 +485,7 @@ static void driver_close(void *opened)
 }
 
 /* A driver over some lanes. Its functions do not get its name: each driver has its own two. */
-#define OVER(own, lanes, at, called, says)                                                         \
+#define OVER(own, lanes, at, spinning, called, says)                                               \
     static int own##_probe(const struct driver_options *options, char *reason,                     \
                            size_t reason_bytes)                                                    \
     {                                                                                              \
@@ -478,7 +494,7 @@ static void driver_close(void *opened)
     static int own##_open(const struct driver_options *options, void **session, char *error,       \
                           size_t error_bytes)                                                      \
     {                                                                                              \
-        return open_over(lanes, options, session, error, error_bytes);                             \
+        return open_over(lanes, spinning, options, session, error, error_bytes);                   \
     }                                                                                              \
     static const struct driver own = {                                                             \
         .abi = DRIVER_ABI,                                                                         \
@@ -486,7 +502,7 @@ static void driver_close(void *opened)
         .summary = (says),                                                                         \
         .placement = (at),                                                                         \
         .reliable = true,                                                                          \
-        .spins = true,                                                                             \
+        .spins = (spinning),                                                                       \
         .min_size = 1,                                                                             \
         .max_size = BEOWIRE_MESSAGE_BYTES_MAX,                                                     \
         .probe = own##_probe,                                                                      \
@@ -505,28 +521,30 @@ static void driver_close(void *opened)
         .progress = driver_progress,                                                               \
     };
 
-OVER(driver_beowire, ALL_LANES, DRIVER_PAIR, "beowire",
+OVER(driver_beowire, ALL_LANES, DRIVER_PAIR, true, "beowire",
      "Beowire's transport over Ethernet frames and UDP: reliable, in order; spins")
-OVER(driver_packet, PACKET_LANE, DRIVER_PAIR, "beowire-packet",
+OVER(driver_wait, ALL_LANES, DRIVER_PAIR, false, "beowire-wait",
+     "Beowire's transport over Ethernet frames and UDP, waiting by beowire_wait(): sleeps")
+OVER(driver_packet, PACKET_LANE, DRIVER_PAIR, true, "beowire-packet",
      "Beowire's transport over Ethernet frames alone (lane packet); spins")
-OVER(driver_xdp, XDP_LANES, DRIVER_PAIR, "beowire-xdp",
+OVER(driver_xdp, XDP_LANES, DRIVER_PAIR, true, "beowire-xdp",
      "Beowire's transport over Ethernet frames through AF_XDP (lane xdp); spins")
-OVER(driver_tso, TSO_LANES, DRIVER_PAIR, "beowire-tso",
+OVER(driver_tso, TSO_LANES, DRIVER_PAIR, true, "beowire-tso",
      "Beowire's transport over frames, with segmentation offload (lane tso); spins")
-OVER(driver_udp, UDP_LANE, DRIVER_PAIR, "beowire-udp",
+OVER(driver_udp, UDP_LANE, DRIVER_PAIR, true, "beowire-udp",
      "Beowire's transport over UDP alone, which needs no privilege (lane udp); spins")
-OVER(driver_tipc, TIPC_LANE, DRIVER_PAIR, "beowire-tipc",
+OVER(driver_tipc, TIPC_LANE, DRIVER_PAIR, true, "beowire-tipc",
      "Beowire's transport over TIPC, where the kernel has it (lane tipc); spins")
-OVER(driver_verbs, VERBS_LANE, DRIVER_PAIR, "beowire-verbs",
+OVER(driver_verbs, VERBS_LANE, DRIVER_PAIR, true, "beowire-verbs",
      "Beowire's transport over datagrams of an RDMA device (lane verbs); spins")
-OVER(driver_shm, SHM_LANE, DRIVER_HOST, "beowire-shm",
+OVER(driver_shm, SHM_LANE, DRIVER_HOST, true, "beowire-shm",
      "Beowire's transport within a host, through shared memory (lane shm); spins")
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const table[] = {&driver_beowire, &driver_packet, &driver_xdp,
-                                                 &driver_tso,     &driver_udp,    &driver_tipc,
-                                                 &driver_verbs,   &driver_shm,    NULL};
+    static const struct driver *const table[] = {
+        &driver_beowire, &driver_wait, &driver_packet, &driver_xdp, &driver_tso,
+        &driver_udp,     &driver_tipc, &driver_verbs,  &driver_shm, NULL};
 
     return table;
 }

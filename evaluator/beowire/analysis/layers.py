@@ -49,7 +49,14 @@ MEMBERS = {
     ),
     "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
     "lanes": (
-        *("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
+        *(
+            "beowire-wait",
+            "beowire-packet",
+            "beowire-tso",
+            "beowire-udp",
+            "beowire-tipc",
+            "beowire-xdp",
+        ),
         "beowire-verbs",
     ),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
@@ -143,6 +150,7 @@ def _one_mpi(names: Sequence[str]) -> list[str]:
 
 _BELOW = {
     "beowire": "packet",
+    "beowire-wait": "packet",
     "beowire-packet": "packet",
     "beowire-xdp": "xdp",
     "beowire-tso": "packet",
