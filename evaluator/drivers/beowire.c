@@ -203,7 +203,7 @@ static int collect(struct session *session)
     return count;
 }
 
-/** To be called after a poll that has found nothing. @return as spin_turn() */
+/** To be called after a poll that has found no completion that must come. @return as spin_turn() */
 static int turn(const struct session *session, struct spin *spin)
 {
     if (!session->waits) {
@@ -258,7 +258,7 @@ static int driver_send(void *opened, const void *data, uint64_t size)
         }
         status = beowire_poll(session->endpoint, NULL, 0);
         if (status == 0) {
-            status = turn(session, &spin);
+            status = spin_turn(&spin);
         }
         if (status != 0) {
             return status;
@@ -341,7 +341,7 @@ static int driver_stream_send(void *opened, const void *data, uint64_t size, uin
         }
         status = collect(session);
         if (status == 0) {
-            status = turn(session, &spin);
+            status = posted ? turn(session, &spin) : spin_turn(&spin);
         }
         if (status < 0) {
             return status;

@@ -116,7 +116,7 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
         }
         uint64_t pull_ns = pull_deadline(&endpoint->core.messages);
         wake_ns = end_ns < now_ns + POLL_STUCK_NS ? end_ns : now_ns + POLL_STUCK_NS;
-        wake_ns = pull_ns < wake_ns ? pull_ns : wake_ns;
+        wake_ns = pull_ns > now_ns && pull_ns < wake_ns ? pull_ns : wake_ns;
     }
     if (wake_ns <= now_ns) {
         return 0;
@@ -423,13 +423,15 @@ static bool keeper_progress(void *context)
         endpoint->status =
             core_status(&endpoint->core); /* clears errors, which would end any sleep */
     }
+    bool has_bulk = core_has_bulk(core);
     endpoint->keeper_descriptors =
-        core_has_bulk(&endpoint->core) ? 0 : arm(endpoint, endpoint->keeper_readable);
-    bool quiet = endpoint->keeper_descriptors > 0;
+        has_bulk && !core->bulk_is_stuck ? 0 : arm(endpoint, endpoint->keeper_readable);
+    bool quiet = endpoint->keeper_descriptors > 0 && !has_bulk;
     if (quiet) {
         uint64_t now_ns = endpoint_clock(endpoint);
-        uint64_t deadline_ns = endpoint->core.deadline_ns;
-        endpoint->keeper_sleep_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+        endpoint->keeper_sleep_ns = core->deadline_ns > now_ns ? core->deadline_ns - now_ns : 0;
+    } else if (endpoint->keeper_descriptors > 0) {
+        endpoint->keeper_sleep_ns = POLL_STUCK_NS; /* until a lane has room */
     }
     if (endpoint->descriptor.is_open) {
         keep_descriptor(endpoint, quiet);

@@ -336,11 +336,12 @@ static inline void flow_grant(struct flow *flow, uint32_t granted)
  * is due, unless there is a gap, which only SACK reports. `flags`: further flags of the frame. */
 void flow_stamp(struct flow *flow, uint8_t *head, uint16_t flags);
 
-/** The frame stamped last did not leave: what it said is due again after the usual delay. */
+/** The frame stamped last did not leave: what it said is due again, after some time, because the
+ *  lane may refuse for long. */
 static inline void flow_not_told(struct flow *flow, uint64_t now_ns)
 {
     flow->unacknowledged += flow->unacknowledged == 0;
-    flow->acknowledge_at_ns = now_ns + FLOW_ACK_DELAY_NS;
+    flow->acknowledge_at_ns = now_ns + FLOW_PROBE_MIN_NS;
 }
 
 /** Fills in a SACK and stamps its head. Needs flow_has_gap(). */

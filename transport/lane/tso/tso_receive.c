@@ -221,9 +221,9 @@ static void note_length(struct tso_lane *tso, bool a_long_one)
     tso->lane.polling_is_costly = tso->slots_first == 0;
 }
 
-/** Takes the packet of a slot. @return the number of frames; -1: there is no room for it now, so
- *  the slot was not taken */
-static int take(struct tso_lane *tso, struct tpacket2_hdr *slot, unsigned taken,
+/** Takes the packet of a slot. @param later another receive() will have more room
+ *  @return the number of frames; -1: there is no room for it now, so the slot was not taken */
+static int take(struct tso_lane *tso, struct tpacket2_hdr *slot, bool later, unsigned taken,
                 struct lane_incoming *frames, unsigned count)
 {
     bool a_long_one = is_long(slot);
@@ -242,7 +242,7 @@ static int take(struct tso_lane *tso, struct tpacket2_hdr *slot, unsigned taken,
         }
         return 0;
     }
-    if (taken > 0 && frames_in(&landing.segments) > count) {
+    if (later && frames_in(&landing.segments) > count) {
         return -1;
     }
     if (a_long_one) {
@@ -301,9 +301,9 @@ static unsigned take_all(struct tso_lane *tso, const struct landing *early,
         unsigned left = count - taken;
         int more = -1;
         if (early == NULL && slot != NULL) {
-            more = take(tso, slot, taken, &frames[taken], left);
+            more = take(tso, slot, taken > 0, taken, &frames[taken], left);
         } else if (slot != NULL && !is_long(slot) && left > TSO_RUN_FRAMES_MAX) {
-            more = take(tso, slot, taken, &frames[taken], left - TSO_RUN_FRAMES_MAX);
+            more = take(tso, slot, true, taken, &frames[taken], left - TSO_RUN_FRAMES_MAX);
         }
         if (more < 0 && early != NULL) {
             more = take_early(tso, early, taken, &frames[taken], left);

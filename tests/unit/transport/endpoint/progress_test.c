@@ -359,14 +359,14 @@ TEST(poll__yields_while_the_receiver_takes_nothing)
     close_stuck(&stuck);
 }
 
-/** It sleeps again and again, though it has something to send. */
+/** It, or its own thread (NULL), sleeps again and again, though it has something to send. */
 static void wait_asleep(beowire_endpoint *endpoint)
 {
     unsigned slept = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
     uint64_t end_ns = now_ns() + SECOND / 2;
 
     while (__atomic_load_n(&sleeps, __ATOMIC_RELAXED) < slept + 10 && now_ns() < end_ns) {
-        assert_int_equal(beowire_wait(endpoint, MILLISECOND), 0);
+        assert_int_equal(endpoint == NULL ? usleep(1000) : beowire_wait(endpoint, MILLISECOND), 0);
     }
     assert_true(__atomic_load_n(&sleeps, __ATOMIC_RELAXED) >= slept + 10);
 }
@@ -385,35 +385,52 @@ static unsigned take_none(struct lane *lane, const struct lane_address *to,
     return 0;
 }
 
-/** A long message has been announced, and every card is full. */
-TEST(wait__sleeps_while_no_lane_takes_requests)
+static void set_operations(beowire_endpoint *endpoint, const struct lane_operations *operations)
 {
-    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, SECOND);
-    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_CALLS, SECOND);
-    struct lane *lane = a->core.options.lanes.lanes[0];
-    struct lane_operations full = *lane->operations;
-    const struct lane_operations *before = lane->operations;
-    char *data = calloc(2, LONG_BYTES);
+    assert_int_equal(endpoint_enter(endpoint), 0);
+    endpoint->core.options.lanes.lanes[0]->operations = operations;
+    endpoint_leave(endpoint);
+}
 
-    assert_non_null(data);
+static bool is_announced(beowire_endpoint *endpoint)
+{
+    assert_int_equal(endpoint_enter(endpoint), 0);
+    bool announced = !list_is_empty(&endpoint->core.messages.unexpected);
+    endpoint_leave(endpoint);
+    return announced;
+}
+
+/** A long message has been announced, and every card is full. */
+static void refuse_requests(enum beowire_progress progress)
+{
+    beowire_endpoint *a = open_over("packet", "end0", progress, SECOND);
+    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_CALLS, SECOND);
+    const struct lane_operations *before = a->core.options.lanes.lanes[0]->operations;
+    struct lane_operations full = *before;
+    static char data[2 * LONG_BYTES];
+
     (void)know(a, b);
     assert_int_equal(beowire_send(b, know(b, a), 1, 0, data, LONG_BYTES, NULL), 0);
-    while (list_is_empty(&a->core.messages.unexpected)) {
+    while (!is_announced(a)) {
         assert_int_equal(beowire_poll(a, NULL, 0), 0);
         assert_int_equal(beowire_poll(b, NULL, 0), 0);
     }
     full.send = take_none;
-    lane->operations = &full;
+    set_operations(a, &full);
     assert_int_equal(
         beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, data + LONG_BYTES, LONG_BYTES, NULL), 0);
-    wait_asleep(a);
-    assert_true(a->core.bulk_is_stuck);
-    lane->operations = before;
+    wait_asleep(progress == BEOWIRE_PROGRESS_THREAD ? NULL : a);
+    set_operations(a, before);
     assert_int_equal(await_both(a, b).status, 0);
     assert_int_equal(await_both(b, a).status, 0);
     (void)beowire_close(a, 0);
     (void)beowire_close(b, 0); /* the last acknowledgement may be missing */
-    free(data);
+}
+
+TEST(wait__sleeps_while_no_lane_takes_requests)
+{
+    refuse_requests(BEOWIRE_PROGRESS_CALLS);
+    refuse_requests(BEOWIRE_PROGRESS_THREAD);
 }
 
 TEST(poll__does_not_yield_to_those_that_compute)
