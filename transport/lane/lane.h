@@ -286,7 +286,7 @@ struct lane {
     bool takes_trains;      /**< frames of equal length sent together cost little more than one */
     bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of
                                  one message cost little more than one */
-    bool polling_is_costly; /**< receive() is a system call even if nothing has arrived; changes */
+    bool polling_is_costly; /**< receive() is now a system call even if nothing has arrived */
     bool shares_memory;     /**< it reaches processes of this host, and messages may be read from
                                  their memory; no other lane is used for these processes */
     bool of_host;           /**< it belongs to no rail, but to the host (LANE_OF_HOST) */

@@ -49,15 +49,8 @@ MEMBERS = {
     ),
     "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
     "lanes": (
-        *(
-            "beowire-wait",
-            "beowire-packet",
-            "beowire-tso",
-            "beowire-udp",
-            "beowire-tipc",
-            "beowire-xdp",
-        ),
-        "beowire-verbs",
+        *("beowire-wait", "beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
+        *("beowire-xdp", "beowire-verbs"),
     ),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
     "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),

@@ -218,7 +218,6 @@ static void note_length(struct tso_lane *tso, bool a_long_one)
     } else if (tso->slots_first > 0) {
         tso->slots_first--;
     }
-    tso->lane.polling_is_costly = tso->slots_first == 0;
 }
 
 /** Takes the packet of a slot. @param later another receive() will have more room
@@ -318,7 +317,7 @@ static unsigned take_all(struct tso_lane *tso, const struct landing *early,
             break;
         }
     }
-    (void)next_slot(tso);
+    (void)next_slot(tso); /* else what was received early would keep the descriptor readable */
     return taken;
 }
 
@@ -330,6 +329,7 @@ unsigned tso_receive(struct lane *lane, struct lane_incoming *frames, unsigned c
 
     count = count < ENDPOINT_RECEIVE_FRAMES ? count : ENDPOINT_RECEIVE_FRAMES;
     unsigned taken = take_all(tso, early ? &landing : NULL, frames, count);
+    lane->polling_is_costly = tso->slots_first == 0;
     if (taken == 0) {
         lane->operations->release(lane); /* of what was no frame; nobody else does it */
     }

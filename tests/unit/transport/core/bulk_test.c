@@ -403,6 +403,18 @@ STRANGER_TEST(core_expect__tells_the_lane_while_something_comes)
     free(buffer);
 }
 
+/** Two nodes; the first has announced a message to the second. */
+static void open_announced(struct cluster *cluster, const struct sim_options *wire,
+                           const uint8_t *data)
+{
+    cluster_open(cluster, wire);
+    cluster_start(cluster, 0);
+    cluster_start(cluster, 1);
+    assert_int_equal(
+        cluster_send(cluster, 0, cluster_peer(cluster, 0, 1), 5, 0, data, LONG_BYTES, NULL), 0);
+    cluster_run(cluster, cluster_now(cluster) + 10000000);
+}
+
 /** No frame comes of a message that is read. */
 TEST(core_bulk__a_message_that_was_read_ends_at_once)
 {
@@ -413,13 +425,8 @@ TEST(core_bulk__a_message_that_was_read_ends_at_once)
     uint8_t *buffer = calloc(1, LONG_BYTES);
 
     wire.sharing = 1;
-    cluster_open(&cluster, &wire);
-    cluster_start(&cluster, 0);
-    cluster_start(&cluster, 1);
+    open_announced(&cluster, &wire, data);
     struct message_layer *receiver = &cluster.nodes[1].core.messages;
-    assert_int_equal(
-        cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, LONG_BYTES, NULL), 0);
-    cluster_run(&cluster, cluster_now(&cluster) + 10000000);
     cluster_pause(&cluster, 0, UINT64_MAX);
     assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, LONG_BYTES, NULL), 0);
     while (!list_is_empty(&receiver->pulls)) {
@@ -586,13 +593,8 @@ TEST(core_bulk__another_card_carries_the_requests_of_one_that_refuses)
     uint8_t *buffer = calloc(1, LONG_BYTES);
 
     wire.rails = 2;
-    cluster_open(&cluster, &wire);
-    cluster_start(&cluster, 0);
-    cluster_start(&cluster, 1);
+    open_announced(&cluster, &wire, data);
     struct message_layer *receiver = &cluster.nodes[1].core.messages;
-    assert_int_equal(
-        cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, LONG_BYTES, NULL), 0);
-    cluster_run(&cluster, cluster_now(&cluster) + 10000000);
     struct lane *lane =
         cluster.nodes[1].lanes.lanes[cluster.nodes[1].core.peers[0]->route.paths.fast];
     const struct lane_operations *before = lane->operations;

@@ -185,13 +185,19 @@ static inline void expect(struct udp_pair *pair, uint32_t message, uint32_t segm
     pair->b->operations->expect(pair->b, &expectation);
 }
 
-/** Nor would a thread that waits for it be woken. After 0 frames the core does not call release().
- */
+/** A thread that sleeps until something comes is not woken. */
+static inline void assert_quiet(const struct lane *lane)
+{
+    struct pollfd readable = {.fd = lane->operations->descriptor(lane), .events = POLLIN};
+
+    assert_int_equal(poll(&readable, 1, 0), 0);
+}
+
+/** After 0 frames the core does not call release(). */
 static inline void assert_nothing_is_there(struct lane *lane)
 {
     assert_int_equal(lane->operations->receive(lane, incoming, PAIR_FRAMES), 0);
-    struct pollfd readable = {.fd = lane->operations->descriptor(lane), .events = POLLIN};
-    assert_int_equal(poll(&readable, 1, 0), 0);
+    assert_quiet(lane);
 }
 
 /** Sends a train several times. @return in how many pieces it came the last time. */
