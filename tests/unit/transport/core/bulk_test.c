@@ -403,9 +403,9 @@ STRANGER_TEST(core_expect__tells_the_lane_while_something_comes)
     free(buffer);
 }
 
-/** Two nodes; the first has announced a message to the second. */
-static void open_announced(struct cluster *cluster, const struct sim_options *wire,
-                           const uint8_t *data)
+/** Two nodes; the first has announced a message to the second. @return the second's messages */
+static struct message_layer *open_announced(struct cluster *cluster, const struct sim_options *wire,
+                                            const uint8_t *data)
 {
     cluster_open(cluster, wire);
     cluster_start(cluster, 0);
@@ -413,6 +413,7 @@ static void open_announced(struct cluster *cluster, const struct sim_options *wi
     assert_int_equal(
         cluster_send(cluster, 0, cluster_peer(cluster, 0, 1), 5, 0, data, LONG_BYTES, NULL), 0);
     cluster_run(cluster, cluster_now(cluster) + 10000000);
+    return &cluster->nodes[1].core.messages;
 }
 
 /** No frame comes of a message that is read. */
@@ -425,8 +426,7 @@ TEST(core_bulk__a_message_that_was_read_ends_at_once)
     uint8_t *buffer = calloc(1, LONG_BYTES);
 
     wire.sharing = 1;
-    open_announced(&cluster, &wire, data);
-    struct message_layer *receiver = &cluster.nodes[1].core.messages;
+    struct message_layer *receiver = open_announced(&cluster, &wire, data);
     cluster_pause(&cluster, 0, UINT64_MAX);
     assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, LONG_BYTES, NULL), 0);
     while (!list_is_empty(&receiver->pulls)) {
@@ -588,17 +588,15 @@ TEST(core_bulk__another_card_carries_the_requests_of_one_that_refuses)
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct cluster cluster;
     struct beowire_completion done;
-    static struct lane_operations operations;
     uint8_t *data = pattern(LONG_BYTES);
     uint8_t *buffer = calloc(1, LONG_BYTES);
 
     wire.rails = 2;
-    open_announced(&cluster, &wire, data);
-    struct message_layer *receiver = &cluster.nodes[1].core.messages;
+    struct message_layer *receiver = open_announced(&cluster, &wire, data);
     struct lane *lane =
         cluster.nodes[1].lanes.lanes[cluster.nodes[1].core.peers[0]->route.paths.fast];
     const struct lane_operations *before = lane->operations;
-    operations = *before;
+    struct lane_operations operations = *before;
     operations.send = take_none;
     lane->operations = &operations;
     assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, LONG_BYTES, NULL), 0);
