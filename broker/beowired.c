@@ -26,6 +26,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,29 @@ static bool serve_all(struct broker *broker, bool may_end)
     }
 }
 
+/** Tells systemd that requests are served from now on (sd_notify(3)). */
+static void tell_ready(void)
+{
+    static const char READY[] = "READY=1";
+    struct sockaddr_un manager = {.sun_family = AF_UNIX};
+    const char *name = getenv("NOTIFY_SOCKET");
+    size_t bytes = name == NULL ? 0 : strlen(name);
+
+    if (bytes == 0 || bytes > sizeof manager.sun_path) {
+        return;
+    }
+    memcpy(manager.sun_path, name, bytes);
+    if (name[0] == '@') {
+        manager.sun_path[0] = '\0';
+    }
+    int told = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (told >= 0) {
+        (void)sendto(told, READY, sizeof READY - 1, MSG_NOSIGNAL, (struct sockaddr *)&manager,
+                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes));
+        (void)close(told);
+    }
+}
+
 /** @return a descriptor that is readable when a child has ended; -1 on failure. */
 static int watch_endings(void)
 {
@@ -344,5 +368,6 @@ int main(int argc, char **argv)
     if (broker.listening < 0) {
         return FAILED_STATUS;
     }
+    tell_ready();
     return serve_all(&broker, passed) ? 0 : FAILED_STATUS;
 }

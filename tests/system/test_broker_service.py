@@ -165,6 +165,35 @@ def test_passed_socket__is_served(place: Path) -> None:
         assert hosts.end("node0") == ""
 
 
+#: What systemd does with `Type=notify`: it waits to be told.
+_WAIT_FOR_NOTICE = """
+import os, socket, subprocess, sys
+name = sys.argv[1]
+manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+manager.bind(name.replace("@", chr(0)))
+if name[0] == "/":
+    os.chmod(name, 0o666)
+manager.settimeout(30)
+broker = subprocess.Popen(sys.argv[2:], env={**os.environ, "NOTIFY_SOCKET": name})
+print(manager.recv(64).decode(), broker.poll())
+broker.kill()
+"""
+
+
+@pytest.mark.parametrize("name", ["/run/of-lab/notify", "@beowired-notify"])
+def test_systemd_is_told_when_requests_are_served(hosts: Hosts, name: str) -> None:
+    hosts.end("node0")
+    words = ("sh", "-c", PREPARE, "sh", hosts.group, sys.executable, "-I", "-c", _WAIT_FOR_NOTICE)
+    path = str(hosts.directory / "broker.toml")
+    done = subprocess.run(
+        hosts.in_node("node0", *words, name, *OWN_USER, str(BROKER), path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("READY=1 None\n", "")
+
+
 def test_passed_socket__that_is_none(hosts: Hosts) -> None:
     line = 'exec 3</dev/null; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@"'
     words = ("sh", "-c", PREPARE, "sh", hosts.group, *OWN_USER, "sh", "-c", line, "sh")

@@ -203,9 +203,13 @@ def _start_broker(group: str) -> list[str]:
         "if systemd; then",
         f'    why=$({{ systemctl link --force "$prefix/{SERVICE}" "$prefix/{SOCKET}" &&',
         "        systemctl daemon-reload && systemctl enable --now beowired.socket &&",
-        "        systemctl try-restart beowired.service; } 2>&1) ||",
-        '        fail "systemd does not start the broker: $(echo "$why" | tail -n 1);'
-        ' type systemctl status beowired.socket beowired.service"',
+        # That it starts now shows what it lacks; without requests it ends after a minute.
+        "        systemctl restart beowired.service; } 2>&1) || {",
+        "        said=$(journalctl -q -u beowired.service -o cat -n 20 2>/dev/null |",
+        "            sed -n 's/^beowired: //p' | tail -n 1)",
+        '        why=$(echo "$why" | grep -v "^See " | tail -n 1)',
+        '        fail "systemd does not start the broker: ${said:-$why};'
+        ' type systemctl status beowired.socket beowired.service"; }',
         "fi",
     ]
 

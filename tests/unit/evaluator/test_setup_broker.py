@@ -22,10 +22,12 @@ systemctl() {
     case $1 in
     is-system-running) echo %s ;;
     is-active|is-enabled) [ -e "$state/enabled" ] ;;
-    enable) echo "Failed to enable unit: %s" >&2; [ -z "%s" ] && touch "$state/enabled" ;;
+    enable) touch "$state/enabled" ;;
+    restart) echo "Job for $2 failed: %s" >&2; echo "See it" >&2; [ -z "%s" ] ;;
     disable) rm -f "$state/enabled" ;;
     esac
 }
+journalctl() { cat "$state/journal"; }
 getent() { [ "$2" = daemon ]; }
 """
 
@@ -105,9 +107,17 @@ def test_broker__without_systemd__a_line_says_what_to_type(
     assert not prefix.exists()
 
 
-def test_broker__systemd_refuses__its_reason_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("journal", "expected"),
+    [
+        ("beowired: no group\nMain process exited\n", "no group; "),
+        ("Main process exited\n", "Job for beowired.service failed: exit code; "),
+    ],
+)
+def test_broker__cannot_be_started__its_own_reason_is_said_or_systemds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: str, expected: str
 ) -> None:
-    with_broker(tmp_path, monkeypatch, why="masked")
+    with_broker(tmp_path, monkeypatch, why="exit code")
+    (tmp_path / "journal").write_text(journal, encoding="ascii")
     _, error = run("--prefix", str(tmp_path / "beowire"), *BROKER, "--apply")
-    assert "systemd does not start the broker: Failed to enable unit: masked" in str(error)
+    assert f"systemd does not start the broker: {expected}" in str(error)
