@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from system.conftest import RunBeowire, assert_refused
+from system.conftest import ROOT, RunBeowire, assert_refused, wait_until
 from system.mpi_jobs import (
     OPEN_MPI,
+    Endless,
     Mpi,
     assert_goes_through_memory,
     assert_settings_reach_all_nodes,
@@ -20,6 +21,8 @@ from system.mpi_jobs import (
 #: What one-sided operations need besides. Not within one node: there Open MPI 4 crashes over
 #: anything (see docs/UPSTREAM.md).
 ONESIDED = {"OMPI_MCA_btl": "ofi,self"}
+
+DIRECT = ROOT / "build" / "engine" / "fabric" / "direct"
 
 CHECKS = ("pingpong", "matched", "persistent", "ordering", "collectives")
 
@@ -66,6 +69,26 @@ def test_the_same_over_tcp_and_over_beowire(lab: MakeLab, run_beowire: RunBeowir
     after = tcp_segments(run_beowire)
     # Over Beowire there are the launcher's, a few hundred: the messages are no segments.
     assert between - before > 10 * (after - between)
+
+
+def test_libfabric__ours_over_beowire_alone(lab: MakeLab, tmp_path: Path) -> None:
+    mpi = lab()
+    job = Endless(mpi, tmp_path / "said")
+    try:
+        for pid in job.processes().values():
+            mapped = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
+            assert str(DIRECT / "libfabric.so.1") in mapped
+            assert mapped.count("libfabric.so") == mapped.count(str(DIRECT))
+        assert wait_until(lambda: min(map(job.sent, (0, 1))) > 0), job.said()
+    finally:
+        job.end()
+    # Whatever is left of it in the environment.
+    show = ("sh", "-c", 'echo "searched: $LD_LIBRARY_PATH"; exec "$0" "$@"')
+    left = {"LD_LIBRARY_PATH": f"{DIRECT}:/mine"}
+    done = mpi.run("pingpong", over="tcp", before=show, environment=left)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "/mine" in done.stdout  # on the first node: Open MPI hands it to no other
+    assert str(DIRECT) not in done.stdout
 
 
 def test_the_same_in_turns_over_both(lab: MakeLab, run_beowire: RunBeowire) -> None:

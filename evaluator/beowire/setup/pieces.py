@@ -27,6 +27,8 @@ BROKER = "bin/beowired"
 SOCKET = "systemd/beowired.socket"
 SERVICE = "systemd/beowired.service"
 PROVIDER = "fabric/libbeowire-fi.so"
+#: A libfabric that has this provider alone.
+DIRECT = f"{environment.DIRECT}/libfabric.so.1"
 MODULE = "modulefiles/beowire"
 SHELL = "env.sh"
 OFF = "off.sh"
@@ -54,6 +56,8 @@ _WITHOUT_LIBFABRIC = "has no mtl/ofi (built without libfabric), so its programs 
 
 #: Of an MPI's own installation, which is not ours to say.
 _NOT_OURS = ("I_MPI_ROOT", "LD_LIBRARY_PATH", _LIST)
+#: What names a place, and is handed over.
+_PLACES = ("FI_PROVIDER_PATH", "LD_LIBRARY_PATH")
 #: What would have Open MPI 4 open a second endpoint, which is polled as well.
 _OF_OPEN_MPI_5 = ("OMPI_MCA_btl",)
 
@@ -111,6 +115,7 @@ def pieces(prefix: str, interface: str, *, broker: bool = False) -> list[Piece]:
         if not program.is_file():
             raise BeowireError(f"no {program}: build it first (`make` at the root of the checkout)")
     chosen = variables(interface)
+    provider = paths.provider_directory()
     of_pvm = []
     if (engine / PVM).is_file():
         of_pvm = [
@@ -119,9 +124,10 @@ def pieces(prefix: str, interface: str, *, broker: bool = False) -> list[Piece]:
         ]
     return [
         Piece(FRAMES, frames.read_bytes(), 0o755),
-        Piece(PROVIDER, (paths.provider_directory() / Path(PROVIDER).name).read_bytes(), 0o644),
+        Piece(PROVIDER, (provider / Path(PROVIDER).name).read_bytes(), 0o644),
+        Piece(DIRECT, (provider / DIRECT).read_bytes(), 0o644),
         Piece(SHELL, _shell(prefix, chosen).encode(), 0o644),
-        Piece(OFF, _off(chosen).encode(), 0o644),
+        Piece(OFF, _off(prefix, chosen).encode(), 0o644),
         Piece(MODULE, _module(prefix, chosen).encode(), 0o644),
         *of_pvm,
         *(_of_broker(engine, prefix) if broker else []),
@@ -145,7 +151,9 @@ def _shell(prefix: str, chosen: Mapping[str, str]) -> str:
         f"#     . {prefix}/{SHELL}",
         f"# and, to have them use TCP again: . {prefix}/{OFF}",
         f'case ":$PATH:" in *":{here}/bin:"*) ;; *) PATH="{here}/bin:$PATH" ;; esac',
-        f'export PATH FI_PROVIDER_PATH="{here}/fabric"',
+        f'case ":${{LD_LIBRARY_PATH-}}:" in *":{here}/direct:"*) ;;',
+        f'*) LD_LIBRARY_PATH="{here}/direct${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}" ;; esac',
+        f'export PATH LD_LIBRARY_PATH FI_PROVIDER_PATH="{here}/fabric"',
         *(f"export {name}={value}" for name, value in chosen.items()),
         "case $(ompi_info --parsable 2>/dev/null || :) in",
         '""|*mca:mtl:ofi:*) ;;',
@@ -153,7 +161,7 @@ def _shell(prefix: str, chosen: Mapping[str, str]) -> str:
         f'    echo "beowire: the Open MPI of $(command -v ompi_info) {_WITHOUT_LIBFABRIC}" >&2 ;;',
         "esac",
         "# What Open MPI hands over to other nodes; also what is set of FI_BEOWIRE_* now.",
-        "for beowire_name in FI_PROVIDER_PATH"
+        f"for beowire_name in {' '.join(_PLACES)}"
         ' $(env | sed -n "s/^\\(FI_BEOWIRE_[A-Z_]*\\)=.*/\\1/p"); do',
         f'    case ";${{{_LIST}-}};" in',
         '    *";$beowire_name;"*) ;;',
@@ -180,14 +188,19 @@ def _pvm(prefix: str) -> str:
     )
 
 
-def _off(chosen: Mapping[str, str]) -> str:
+def _off(prefix: str, chosen: Mapping[str, str]) -> str:
     names = " ".join(["FI_PROVIDER_PATH", *chosen])
     return (
         "# Undoes env.sh: MPI programs use what they use by themselves.\n"
         f"unset {names}\n"
         f'{_LIST}=$(printf "%s\\n" "${{{_LIST}-}}" | tr ";" "\\n" |'
-        ' sed "/^FI_PROVIDER_PATH$/d; /^FI_BEOWIRE_/d" | paste -s -d ";" -)\n'
-        f'if [ -z "${_LIST}" ]; then unset {_LIST}; else export {_LIST}; fi\n'
+        f' grep -Ev "^(({"|".join(_PLACES)})$|FI_BEOWIRE_)" | paste -s -d ";" -)\n'
+        'LD_LIBRARY_PATH=$(printf "%s\\n" "${LD_LIBRARY_PATH-}" | tr ":" "\\n" |'
+        f' grep -Fxv "{for_shell(prefix)}/direct" | paste -s -d ":" -)\n'
+        + "".join(
+            f'if [ -z "${name}" ]; then unset {name}; else export {name}; fi\n'
+            for name in (_LIST, "LD_LIBRARY_PATH")
+        )
     )
 
 
@@ -198,6 +211,7 @@ def _module(prefix: str, chosen: Mapping[str, str]) -> str:
         f"# module use {prefix}/modulefiles; module load beowire",
         'module-whatis "MPI programs use Beowire; unload it, and they use TCP again"',
         f'prepend-path PATH "{here}/bin"',
+        f'prepend-path LD_LIBRARY_PATH "{here}/direct"',
         f'setenv FI_PROVIDER_PATH "{here}/fabric"',
         *(f'setenv {n} "{value}"' for n, value in chosen.items() if n not in _OF_LIBFABRIC),
         "if {[module-info mode load] && ![catch {exec ompi_info --parsable 2>@1} said]"
@@ -207,7 +221,7 @@ def _module(prefix: str, chosen: Mapping[str, str]) -> str:
         *(f'    setenv {name} "{chosen[name]}"' for name in _OF_LIBFABRIC),
         "}",
         "# What Open MPI hands over to other nodes; also what is set of FI_BEOWIRE_* now.",
-        f'append-path --delim ";" {_LIST} FI_PROVIDER_PATH',
+        *(f'append-path --delim ";" {_LIST} {name}' for name in _PLACES),
         "foreach name [lsort [array names ::env FI_BEOWIRE_*]] {",
         f'    append-path --delim ";" {_LIST} $name',
         "}",

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from beowire.places.launch.walk import WALK
 from beowire.setup.pieces import (
     BROKER,
+    DIRECT,
     FRAMES,
     MANIFEST,
     MODULE,
@@ -28,7 +29,9 @@ from beowire.setup.pieces import (
 )
 
 #: Below the prefix, of all that may be put there.
-_DIRECTORIES = tuple(path.partition("/")[0] for path in (FRAMES, PROVIDER, MODULE, PVM, SOCKET))
+_DIRECTORIES = tuple(
+    path.partition("/")[0] for path in (FRAMES, PROVIDER, DIRECT, MODULE, PVM, SOCKET)
+)
 
 #: Whom the broker serves. Its owner may change it.
 POLICY = "/etc/beowire/broker.toml"

@@ -15,11 +15,13 @@ from beowire.places.mpi.installation import KINDS, Installation
 @pytest.fixture(name="provider", autouse=True)
 def make_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "engine" / "fabric"
-    directory.mkdir(parents=True)
+    (directory / "direct").mkdir(parents=True)
     (directory.parent / "beowire-engine").touch()
     (directory / "libbeowire-fi.so").touch()
+    (directory / "direct" / "libfabric.so.1").touch()
     monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(directory.parent))
-    monkeypatch.delenv("OMPI_MCA_mca_base_env_list", raising=False)
+    for name in ("OMPI_MCA_mca_base_env_list", "LD_LIBRARY_PATH"):
+        monkeypatch.delenv(name, raising=False)
     return directory.resolve()
 
 
@@ -47,8 +49,38 @@ def test_open_mpi__takes_no_other_way(name: str) -> None:
     told = variables(mpi(name), "beowire")
     assert (told["OMPI_MCA_pml"], told["OMPI_MCA_mtl"]) == ("cm", "ofi")
     # Its launcher hands over no others.
-    assert told["OMPI_MCA_mca_base_env_list"] == "FI_PROVIDER_PATH"
-    assert all(word.startswith("OMPI_") or word == "FI_PROVIDER_PATH" for word in told)
+    places = ["FI_PROVIDER_PATH", "LD_LIBRARY_PATH"]
+    assert told["OMPI_MCA_mca_base_env_list"] == ";".join(places)
+    assert all(word.startswith("OMPI_") or word in places for word in told)
+
+
+@pytest.mark.parametrize("name", ["openmpi4", "openmpi5", "mpich"])
+def test_libfabric__ours_in_front_over_beowire_alone(
+    name: str, provider: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = f"{provider}/direct"
+    assert variables(mpi(name), "beowire")["LD_LIBRARY_PATH"] == ours
+    assert "LD_LIBRARY_PATH" not in variables(mpi(name), "tcp")
+    # What the user has stays, once is enough, and TCP takes the system's again.
+    for known in ("/mine:/its", f"{ours}:/mine:/its"):
+        monkeypatch.setenv("LD_LIBRARY_PATH", known)
+        assert variables(mpi(name), "beowire")["LD_LIBRARY_PATH"] == f"{ours}:/mine:/its"
+    assert variables(mpi(name), "tcp")["LD_LIBRARY_PATH"] == "/mine:/its"
+
+
+@pytest.mark.parametrize(("name", "folder"), [("openmpi5", "openmpi"), ("mpich", "mpich")])
+def test_libfabric__one_beside_the_mpi_stays(
+    name: str, folder: str, provider: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "lib" / folder / "libfabric.so.1"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    wheel = replace(mpi(name), launcher=tmp_path / "bin" / "mpirun")
+    told = variables(wheel, "beowire")
+    # Open MPI ends if what it is to hand over is not set.
+    assert "LD_LIBRARY_PATH" not in [*told, *told.get("OMPI_MCA_mca_base_env_list", "").split(";")]
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{provider}/direct:/mine")
+    assert variables(wheel, "beowire")["LD_LIBRARY_PATH"] == "/mine"
 
 
 def test_open_mpi_4__is_not_asked_for_atomic_operations_that_end_it() -> None:
@@ -130,7 +162,8 @@ def test_open_mpi__what_the_user_hands_over_stays(
 ) -> None:
     monkeypatch.setenv("OMPI_MCA_mca_base_env_list", "OMP_NUM_THREADS;SEED=7")
     told = variables(mpi(name), "beowire")
-    assert told["OMPI_MCA_mca_base_env_list"] == "OMP_NUM_THREADS;SEED=7;FI_PROVIDER_PATH"
+    places = "FI_PROVIDER_PATH;LD_LIBRARY_PATH"
+    assert told["OMPI_MCA_mca_base_env_list"] == f"OMP_NUM_THREADS;SEED=7;{places}"
     # What `eval` has set is not there twice the next time.
     monkeypatch.setenv("OMPI_MCA_mca_base_env_list", told["OMPI_MCA_mca_base_env_list"])
     assert variables(mpi(name), "beowire") == told

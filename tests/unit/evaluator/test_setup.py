@@ -26,9 +26,10 @@ from beowire.setup.plan import Plan, plan
 def make_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An engine's directory with files that only pretend."""
     engine = tmp_path / "engine"
-    (engine / "fabric").mkdir(parents=True)
+    (engine / "fabric" / "direct").mkdir(parents=True)
     for name in (
         *("beowire-engine", "beowire-frames", "fabric/libbeowire-fi.so", "beowired"),
+        "fabric/direct/libfabric.so.1",
         "beowired.socket",
     ):
         (engine / name).write_bytes(f"first {name}".encode())
@@ -76,6 +77,7 @@ def test_setup__says_does_and_undoes(tmp_path: Path, engine: Path) -> None:
     assert f". {prefix}/env.sh" in said
     assert set(files_in(prefix)) == {
         *("bin/beowire-frames", "fabric/libbeowire-fi.so", "env.sh", "off.sh"),
+        "direct/libfabric.so.1",
         *("modulefiles/beowire", MANIFEST),
     }
     assert os.access(prefix / "bin" / "beowire-frames", os.X_OK)
@@ -425,6 +427,8 @@ BTL = "OMPI_MCA_btl"
 def test_shell__sets_what_mpi_env_says_and_takes_it_back(tmp_path: Path) -> None:
     prefix = tmp_path / "beowire"
     assert run("--prefix", str(prefix), "--apply", "--interface", "eth7")[1] is None
+    # ompi_info could not load that.
+    (prefix / "direct" / "libfabric.so.1").unlink()
     found = environment_after(f". {prefix}/env.sh")
     for name in KINDS:
         wanted = environment.variables(Installation(name, "", Path("/x/bin/y"), None), "beowire")
@@ -434,19 +438,21 @@ def test_shell__sets_what_mpi_env_says_and_takes_it_back(tmp_path: Path) -> None
                 assert found[variable] == expected
     assert BTL not in found  # of Open MPI 5 alone: 4 would poll a second endpoint
     assert found["FI_PROVIDER_PATH"] == f"{prefix}/fabric"
+    assert found["LD_LIBRARY_PATH"] == f"{prefix}/direct"
     assert found["FI_BEOWIRE_INTERFACE"] == "eth7"
     assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
     # Twice is once, and what the user has in Open MPI's list stays.
-    own = "export OMPI_MCA_mca_base_env_list=MINE FI_BEOWIRE_REPORT=1"
+    own = "export OMPI_MCA_mca_base_env_list=MINE LD_LIBRARY_PATH=/mine FI_BEOWIRE_REPORT=1"
     twice = environment_after(f"{own}; . {prefix}/env.sh; . {prefix}/env.sh")
     assert twice["PATH"] == found["PATH"]
+    assert twice["LD_LIBRARY_PATH"] == f"{prefix}/direct:/mine"
     handed = twice["OMPI_MCA_mca_base_env_list"].split(";")
-    assert handed[:2] == ["MINE", "FI_PROVIDER_PATH"]
-    assert sorted(handed[2:]) == ["FI_BEOWIRE_INTERFACE", "FI_BEOWIRE_REPORT"]
+    assert handed[:3] == ["MINE", "FI_PROVIDER_PATH", "LD_LIBRARY_PATH"]
+    assert sorted(handed[3:]) == ["FI_BEOWIRE_INTERFACE", "FI_BEOWIRE_REPORT"]
     back = environment_after(f". {prefix}/env.sh; . {prefix}/off.sh")
     assert set(back) - {"PWD", "_", "SHLVL"} == {"PATH", "HOME"}
     back = environment_after(f"{own}; . {prefix}/env.sh; . {prefix}/off.sh")
-    assert back["OMPI_MCA_mca_base_env_list"] == "MINE"
+    assert (back["OMPI_MCA_mca_base_env_list"], back["LD_LIBRARY_PATH"]) == ("MINE", "/mine")
 
 
 def ompi_info(directory: Path, said: str) -> Path:

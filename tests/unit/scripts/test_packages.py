@@ -87,7 +87,7 @@ def distributed(libdir: str, libexecdir: str) -> Iterator[str]:
             path = path.replace(folder, there)
         assert "{" not in path, f"{name}: say in FOLDERS where distributions have it"
         yield path
-        if library := re.fullmatch(r"(.*\.so)\.(\d+)[.\d]*", path):
+        if library := re.fullmatch(r"(.*\.so)\.(\d+)\.[.\d]+", path):
             yield library[1]
             yield f"{library[1]}.{library[2]}"
 

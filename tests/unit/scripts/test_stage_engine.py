@@ -14,6 +14,7 @@ BUILT = (
     "evaluator/drivers/beowire-driver-tcp.so",
 )
 PROVIDER = "fabric/libbeowire-fi.so"
+DIRECT = "fabric/direct/libfabric.so.1"
 
 
 def stage(build: Path, target: Path, *built: str) -> str:
@@ -32,9 +33,10 @@ def test_stage_engine__says_that_there_is_no_provider(tmp_path: Path) -> None:
     (said,) = stage(build, target, *BUILT).splitlines()
     assert "without the libfabric provider, so no MPI can use Beowire" in said
     assert "libfabric-dev" in said
-    assert stage(build, target, *BUILT, PROVIDER) == ""
-    assert (target / PROVIDER).read_text() == PROVIDER
+    assert stage(build, target, *BUILT, PROVIDER, DIRECT) == ""
+    assert [(target / one).read_text() for one in (PROVIDER, DIRECT)] == [PROVIDER, DIRECT]
     # One that is no longer built is not used any more, and that is said, too.
     (build / PROVIDER).unlink()
     assert "no MPI can use Beowire" in stage(build, target)
     assert not (target / PROVIDER).exists()
+    assert not (target / DIRECT).exists()

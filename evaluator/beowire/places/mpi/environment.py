@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 from beowire import paths
 from beowire.errors import BeowireError
@@ -24,6 +25,9 @@ HANDED_OVER = "OMPI_MCA_mca_base_env_list"
 
 #: Lists in which what the user has is no choice of another way.
 _ADDED_TO = (HANDED_OVER, "LD_LIBRARY_PATH")
+
+#: Below the provider's directory: a libfabric that has this provider alone, and loads at once.
+DIRECT = "direct"
 
 #: From this version on Open MPI's osc/rdma prepares what it moves bytes by; before, pml/ob1 has to
 #: (docs/UPSTREAM.md).
@@ -43,7 +47,10 @@ def variables(mpi: Installation, over: str) -> dict[str, str]:
     provider = str(paths.provider_directory()) if over == "beowire" else ""
     if mpi.is_open_mpi:
         return _open_mpi(mpi, provider)
-    chosen = _mpich(mpi, provider) if mpi.name == "mpich" else _intel(mpi, provider)
+    if mpi.name == "mpich":
+        chosen = _mpich(mpi, provider) | _libraries(mpi, provider)
+    else:
+        chosen = _intel(mpi, provider)
     return {"FI_PROVIDER": _PROVIDER if provider else "tcp", **chosen}
 
 
@@ -92,9 +99,10 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
     # Debian's configuration file leaves out pt2pt as well, and nothing carries one-sided operations
     # between hosts then. UCX's adds floating-point numbers as if they were whole ones.
     windows = {_OSC: os.environ.get(_OSC) or "^ucx"} if is_4 else {}
+    libraries = _libraries(mpi, provider)
     if not provider:
         memory = "vader" if is_4 else "sm"
-        return {"OMPI_MCA_pml": "ob1", _BTL: f"tcp,{memory},self", **windows}
+        return {"OMPI_MCA_pml": "ob1", _BTL: f"tcp,{memory},self", **windows, **libraries}
     include = ["mtl", "btl"] if is_4 else ["opal_common"]
     # Its btl knows two atomic operations, and ends the process if it is asked for any other.
     # In 5 nothing else carries them between hosts, and Debian's configuration file leaves it out.
@@ -118,8 +126,26 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
         **onesided,
         **windows,
         "FI_PROVIDER_PATH": provider,
-        HANDED_OVER: _listed("FI_PROVIDER_PATH"),
+        # One that is not set ends mpirun.
+        HANDED_OVER: _listed("FI_PROVIDER_PATH", *libraries),
+        **libraries,
     }
+
+
+def _libraries(mpi: Installation, provider: str) -> dict[str, str]:
+    """Where the MPI finds libfabric: ours over Beowire, unless it has one of its own beside it (as
+    wheels have, which load at once), and the system's otherwise."""
+    known = [one for one in os.environ.get("LD_LIBRARY_PATH", "").split(":") if one]
+    others = [one for one in known if not _is_direct(Path(one))]
+    folder = "openmpi" if mpi.is_open_mpi else mpi.name
+    ours = provider and not (mpi.prefix / "lib" / folder / "libfabric.so.1").is_file()
+    if ours:
+        others = [f"{provider}/{DIRECT}", *others]
+    return {"LD_LIBRARY_PATH": ":".join(others)} if ours or others != known else {}
+
+
+def _is_direct(directory: Path) -> bool:
+    return directory.name == DIRECT and (directory / "libfabric.so.1").is_file()
 
 
 def _prepares_windows(version: str) -> bool:
@@ -129,10 +155,10 @@ def _prepares_windows(version: str) -> bool:
     return not numbers or numbers >= _OSC_RDMA_BY_ITSELF
 
 
-def _listed(name: str) -> str:
-    """The user's own list of what is handed over, with this name in it."""
+def _listed(*names: str) -> str:
+    """The user's own list of what is handed over, with these names in it."""
     own = [one for one in os.environ.get(HANDED_OVER, "").split(";") if one]
-    return ";".join(own if name in own else [*own, name])
+    return ";".join(dict.fromkeys([*own, *names]))
 
 
 def _mpich(mpi: Installation, provider: str) -> dict[str, str]:

@@ -144,7 +144,11 @@ class HostsPlace:
         used = names[: math.ceil(ranks / share)]
         needed = [*files]
         if "FI_BEOWIRE_LANES" in way.variables or way.name == "beowire":
-            needed.append(paths.provider_directory() / "libbeowire-fi.so")
+            provider = paths.provider_directory()
+            needed += [
+                provider / "libbeowire-fi.so",
+                provider / environment.DIRECT / "libfabric.so.1",
+            ]
         for name in used:
             for file in needed:
                 self._bring(name, file)
