@@ -161,7 +161,11 @@ static void check_path(const struct cluster *cluster, const struct message_layer
         const struct pull *pull = LIST_ENTRY(link, struct pull, link);
         for (unsigned i = 0; i < PULL_BLOCKS && pull->peer == peer; i++) {
             const struct pull_block *block = &pull->block[i];
-            if (block->active && block->lane == lane) {
+            if (block->active && block->missing == 0) {
+                cluster_fail(cluster, "block %u of a message is complete, but not done",
+                             block->index);
+            }
+            if (pull_is_out(block) && block->lane == lane) {
                 blocks++;
                 bytes += block->accounted_bytes;
             }

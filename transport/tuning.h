@@ -209,6 +209,30 @@
 /** Blocks of a long message that are sent unasked with its announcement. */
 #define PULL_UNASKED_BLOCKS 2
 
+/** Up to this number of peers, an endpoint may be sent blocks unasked, and requests whole blocks of
+ *  all: a port of a common switch, with 1.5 MB for all ports, has room for a block of each. */
+#define PULL_FREE_PEERS 7
+
+/** Nothing is sent unasked to a peer that gives credit for fewer frames than this, as all do that
+ *  have more peers. */
+#define PULL_UNASKED_FRAMES_MIN 24
+
+/** With more peers, this much is requested before anything has come, ... */
+#define PULL_BEGIN_BYTES 10000
+
+/** ... and if more than this number of peers send, until none does, */
+#define PULL_CROWD_PEERS 1
+
+/** no more at the same time than fits into the switch, if all its ports are so busy: a constant,
+ *  for the way of a request and its answer, and a part of the shared buffer. */
+#define PULL_CROWD_BYTES 21000u
+#define PULL_CROWD_SHARED_BYTES 1500000u
+
+/** That is of so many pieces, so that several senders have something to send, but not of less than
+ *  two segments: each piece costs a PULL. */
+#define PULL_CROWD_PIECES 20
+#define PULL_CROWD_SEGMENTS 2
+
 /** Shortest segment that a peer may cut messages into; less would only waste processor time. */
 #define PULL_SEGMENT_BYTES_MIN 64
 

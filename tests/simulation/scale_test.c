@@ -292,27 +292,34 @@ TEST(scale_run__the_same_seed_gives_the_same_run)
     assert_true(results[0].hash != results[2].hash);
 }
 
-/** Half of what is asked for: docs/SCALE.md says what is lost. */
+/** What comes unasked, and what is requested at the same time, has room in the switch. */
 TEST(scale_run__many_to_one)
 {
-    struct scale_options options = run_of(TRAFFIC_INCAST, 8, 65536);
+    const uint32_t nodes[] = {8, 9, 32};
     struct scale_result result;
 
-    assert_true(scale_run(&options, &result));
-    assert_true(8.0 * (double)result.bytes > 0.45 * 10 * (double)result.time_ns);
-    assert_true(result.dropped <= result.again);
-    assert_in_range(result.buffer_most, 1, options.network.buffer_bytes);
+    for (unsigned i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        struct scale_options options = run_of(TRAFFIC_INCAST, nodes[i], 65536);
+        assert_true(scale_run(&options, &result));
+        assert_true(8.0 * (double)result.bytes > 0.85 * 10 * (double)result.time_ns);
+        assert_int_equal(result.dropped, 0);
+        assert_in_range(result.buffer_most, 1, options.network.buffer_bytes);
+    }
 }
 
-/** A card without room for all that is posted: nothing overtakes what announces it. */
+/** Up to PULL_FREE_PEERS peers data comes unasked, from more in small pieces of each in turn. */
 TEST(scale_run__all_to_all)
 {
-    struct scale_options options = run_of(TRAFFIC_ALL, 16, 65536);
+    const uint32_t nodes[] = {8, 9, 16};
     struct scale_result result;
 
-    assert_true(scale_run(&options, &result));
-    assert_true((double)result.best_ns > 0.75 * (double)result.time_ns);
-    assert_int_equal(result.dropped_host, 0);
+    for (unsigned i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        struct scale_options options = run_of(TRAFFIC_ALL, nodes[i], 65536);
+        assert_true(scale_run(&options, &result));
+        assert_true((double)result.best_ns > 0.8 * (double)result.time_ns);
+        assert_int_equal(result.dropped, 0);
+        assert_int_equal(result.dropped_host, 0);
+    }
 }
 
 TEST(scale_run__allreduce)

@@ -28,18 +28,31 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
     peer->chunks -= frames;
 }
 
+/** Credit that each of so many peers may have. */
+static uint32_t share_of(uint32_t peers)
+{
+    uint32_t share = LANE_RING_FRAMES / peers;
+
+    if (peers > PULL_FREE_PEERS && share >= PULL_UNASKED_FRAMES_MIN) {
+        return PULL_UNASKED_FRAMES_MIN - 1;
+    }
+    return share > MESSAGE_PEER_CHUNKS ? share : MESSAGE_PEER_CHUNKS;
+}
+
 uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer)
 {
+    uint32_t share = share_of(layer->ready_peers + 1);
+
     spare_stay_ahead(layer);
-    return reserve_chunks(layer, peer, FLOW_INITIAL_CREDIT_FRAMES);
+    return reserve_chunks(layer, peer,
+                          share < FLOW_INITIAL_CREDIT_FRAMES ? share : FLOW_INITIAL_CREDIT_FRAMES);
 }
 
 /** Credit that a peer should have: as much as it can use, up to its share. */
 static uint32_t window_of(const struct message_layer *layer, const struct message_peer *peer)
 {
-    uint32_t share = LANE_RING_FRAMES / layer->ready_peers;
+    uint32_t share = share_of(layer->ready_peers);
 
-    share = share > MESSAGE_PEER_CHUNKS ? share : MESSAGE_PEER_CHUNKS;
     return peer->window_frames < share ? peer->window_frames : share;
 }
 

@@ -248,13 +248,16 @@ struct message_layer {
     struct message_lane lanes[LANES_MAX]; /**< written by the opener, before traffic */
     struct pull *pull_memory;
     struct list free_pulls;
-    struct list pulls;         /**< active */
-    struct list waiting_pulls; /**< inbound messages that wait for a free pull */
-    struct list reads;         /**< inbound messages that are being read (pull/one_sided.h) */
-    struct list pulled;        /**< inbound messages of which the pull has ended */
-    bool pull_freed;           /**< one of the waiting may begin */
-    bool pulls_changed;        /**< pull_ask() may have a request */
-    bool pulls_refused;        /**< or will, when a lane has room */
+    struct list pulls;          /**< active */
+    struct list waiting_pulls;  /**< inbound messages that wait for a free pull */
+    struct list reads;          /**< inbound messages that are being read (pull/one_sided.h) */
+    struct list pulled;         /**< inbound messages of which the pull has ended */
+    uint32_t pulled_peers;      /**< with a message in `pulls` */
+    bool pulls_crowd;           /**< these are many, or were; see pull/pull_path.h */
+    uint64_t pull_window_bytes; /**< requested of limited peers at the same time, on a lane */
+    bool pull_freed;            /**< one of the waiting may begin */
+    bool pulls_changed;         /**< pull_ask() may have a request */
+    bool pulls_refused;         /**< or will, when a lane has room */
     uint64_t pulls_deadline_ns;
     struct request *request_memory;
     struct list free_requests;

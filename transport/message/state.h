@@ -120,8 +120,8 @@ struct inbound {
 struct pull_block {
     uint64_t asked_ns;
     uint64_t missing;         /**< bit i: segment i of the block has not arrived */
-    uint64_t asked;           /**< `missing` at the last request */
-    uint64_t accounted_bytes; /**< its part of its path's `outstanding_bytes` */
+    uint64_t asked;           /**< those in the last request */
+    uint64_t accounted_bytes; /**< its part of its path's `outstanding_bytes`; 0: nothing is */
     uint32_t index;           /**< number in the message */
     uint32_t serial;          /**< order of requests on its path */
     uint8_t lane;

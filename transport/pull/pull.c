@@ -67,6 +67,7 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
     inbound->pull = pull;
     if (pull->peer->pulls++ == 0) {
         pull->peer->data_silent_since_ns = 0; /* it was of other messages */
+        pull_path_begin_peer(layer);
     }
     list_append(&layer->pulls, &pull->link);
     /* Unasked data will not arrive on a path that is quiet. */
@@ -75,7 +76,7 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
            pull->next_block * pull_block_bytes(pull) < unasked) {
         struct pull_block *block = pull_open_block(pull);
         block->unasked = true;
-        pull_mark_asked(layer, pull, block, lane, now_ns);
+        pull_mark_asked(layer, pull, block, block->missing, lane, now_ns);
     }
     layer->pulls_changed = true;
 }
@@ -120,13 +121,15 @@ void pull_stop(struct message_layer *layer, struct inbound *inbound)
         return;
     }
     for (unsigned i = 0; i < PULL_BLOCKS; i++) {
-        if (pull->block[i].active) {
+        if (pull_is_out(&pull->block[i])) {
             pull_path_settle(layer, pull->peer, &pull->block[i]);
         }
     }
     assert(pull->inbound == inbound && pull->peer->pulls > 0);
     inbound->pull = NULL;
-    pull->peer->pulls--;
+    if (--pull->peer->pulls == 0) {
+        pull_path_end_peer(layer);
+    }
     list_remove(&pull->link);
     list_prepend(&layer->free_pulls, &pull->link);
     layer->pull_freed = true;
@@ -140,7 +143,7 @@ void pull_ask_all_again(struct message_layer *layer, const struct message_peer *
         struct pull *pull = LIST_ENTRY(link, struct pull, link);
         for (unsigned i = 0; i < PULL_BLOCKS && pull->peer == peer; i++) {
             struct pull_block *block = &pull->block[i];
-            if (block->active && block != but && (lanes >> block->lane & 1) != 0) {
+            if (pull_is_out(block) && block != but && (lanes >> block->lane & 1) != 0) {
                 block->again = true;
             }
         }

@@ -15,8 +15,9 @@
  * lanes have room for, so many senders do not overload it.
  *
  * A message is cut into *segments*, each the payload of one DATA frame, and *blocks* of up to 64
- * segments, as many as one call to a lane with segmentation offload can send. An incomplete block
- * is requested again
+ * segments, as many as one call to a lane with segmentation offload can send. Where many senders
+ * may fill a switch, a block is requested in pieces, one after the other (pull_path.h). An
+ * incomplete block, or piece, is requested again
  *   - when its last wanted segment has arrived, or data of a block of any message of this peer that
  *     was requested later on the same lane: lanes usually keep the order, so the missing segments
  *     were lost;

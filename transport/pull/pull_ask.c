@@ -4,6 +4,20 @@
 #include "pull/one_sided.h"
 #include "pull/pull_internal.h"
 
+/** The first of these segments of a block, as many as are requested together. */
+static uint64_t piece_of(const struct message_layer *layer, const struct pull *pull,
+                         uint64_t missing)
+{
+    uint64_t most = pull_path_bytes(layer, pull->peer) / pull->segment_bytes;
+    uint64_t later = missing;
+
+    most = most > PULL_CROWD_SEGMENTS ? most : PULL_CROWD_SEGMENTS;
+    for (uint64_t i = 0; i < most && later != 0; i++) {
+        later &= later - 1;
+    }
+    return missing & ~later;
+}
+
 /** @param since_ns when this request was first made */
 static void fill_ask(struct pull *pull, const struct pull_block *block, uint64_t since_ns,
                      struct pull_ask *ask)
@@ -15,7 +29,7 @@ static void fill_ask(struct pull *pull, const struct pull_block *block, uint64_t
         .message = pull->message,
         .lane = block->lane,
         .offset = block->index * pull_block_bytes(pull),
-        .wanted = block->missing,
+        .wanted = block->asked,
     };
 }
 
@@ -60,7 +74,8 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
 static bool may_ask_for_more(const struct message_layer *layer, const struct pull *pull,
                              const struct pull_ask *ask)
 {
-    return ask->more + 1 < layer->limits.blocks_together &&
+    return !pull_path_is_limited(layer, pull->peer) &&
+           ask->more + 1 < layer->limits.blocks_together &&
            pull->bytes + pull->inbound->tail_bytes == pull->inbound->bytes;
 }
 
@@ -70,12 +85,12 @@ static void ask_for_refused(struct message_layer *layer, struct pull *pull, uint
 {
     while (may_ask_for_more(layer, pull, ask)) {
         struct pull_block *block = &pull->block[++index % PULL_BLOCKS];
-        if (!block->active || !block->refused || block->index != index ||
+        if (!pull_is_out(block) || !block->refused || block->index != index ||
             block->missing != pull_all_segments(pull, index)) {
             return;
         }
         pull_path_settle(layer, pull->peer, block);
-        pull_mark_asked(layer, pull, block, ask->lane, now_ns);
+        pull_mark_asked(layer, pull, block, block->missing, ask->lane, now_ns);
         ask->more++;
     }
 }
@@ -86,15 +101,16 @@ static bool ask_again(struct message_layer *layer, struct pull *pull, uint64_t n
 {
     for (unsigned i = 0; i < PULL_BLOCKS; i++) {
         struct pull_block *block = &pull->block[i];
-        if (!block->active || !is_lost(layer, pull, block, now_ns)) {
+        if (!pull_is_out(block) || !is_lost(layer, pull, block, now_ns)) {
             continue;
         }
         bool refused = block->refused;
         uint64_t since_ns = refused ? block->asked_ns : now_ns;
         pull_path_settle(layer, pull->peer, block);
-        unsigned lane = pull_path_choose(layer, pull->peer, pull_bytes_of(pull, block->missing),
-                                         now_ns, false, 0);
-        pull_mark_asked(layer, pull, block, lane != LANES_MAX ? lane : block->lane, now_ns);
+        uint64_t wanted = piece_of(layer, pull, block->missing);
+        unsigned lane =
+            pull_path_choose(layer, pull->peer, pull_bytes_of(pull, wanted), now_ns, false, 0);
+        pull_mark_asked(layer, pull, block, wanted, lane != LANES_MAX ? lane : block->lane, now_ns);
         block->repeated |= !refused;
         layer->counters.pulls_repeated += !refused;
         fill_ask(pull, block, since_ns, ask);
@@ -141,9 +157,25 @@ static void ask_for_more(struct message_layer *layer, struct pull *pull, uint64_
         if (pull_path_choose(layer, pull->peer, bytes, now_ns, true, closed) != ask->lane) {
             return;
         }
-        pull_mark_asked(layer, pull, pull_open_block(pull), ask->lane, now_ns);
+        struct pull_block *block = pull_open_block(pull);
+        pull_mark_asked(layer, pull, block, block->missing, ask->lane, now_ns);
         ask->more++;
     }
+}
+
+/** The first block of which further segments may be requested, or NULL. */
+static struct pull_block *unfinished(struct pull *pull)
+{
+    struct pull_block *first = NULL;
+
+    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+        struct pull_block *block = &pull->block[i];
+        if (block->active && !pull_is_out(block) &&
+            (first == NULL || block->index < first->index)) {
+            first = block;
+        }
+    }
+    return first;
 }
 
 /** Requests the next blocks if a lane has room for them. `closed`: lanes for which other messages
@@ -151,10 +183,18 @@ static void ask_for_more(struct message_layer *layer, struct pull *pull, uint64_
 static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
                      uint32_t *closed, struct pull_ask *ask)
 {
-    if (!has_free_slot(pull, pull->next_block) || is_worth_waiting(layer, pull)) {
+    if (pull_path_has_share(layer, pull->peer)) {
         return false;
     }
-    uint64_t bytes = pull_bytes_of(pull, pull_all_segments(pull, pull->next_block));
+    struct pull_block *block = unfinished(pull);
+
+    if (block == NULL &&
+        (!has_free_slot(pull, pull->next_block) || is_worth_waiting(layer, pull))) {
+        return false;
+    }
+    uint64_t wanted = piece_of(
+        layer, pull, block != NULL ? block->missing : pull_all_segments(pull, pull->next_block));
+    uint64_t bytes = pull_bytes_of(pull, wanted);
     unsigned lane = pull_path_choose(layer, pull->peer, bytes, now_ns, true, *closed);
     if (lane == LANES_MAX) {
         for (unsigned i = 0; i < LANES_MAX; i++) {
@@ -163,10 +203,13 @@ static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t no
         }
         return false;
     }
-    struct pull_block *block = pull_open_block(pull);
-    pull_mark_asked(layer, pull, block, lane, now_ns);
+    bool begun = block != NULL;
+    block = begun ? block : pull_open_block(pull);
+    pull_mark_asked(layer, pull, block, wanted, lane, now_ns);
     fill_ask(pull, block, now_ns, ask);
-    ask_for_more(layer, pull, now_ns, *closed, ask);
+    if (!begun) {
+        ask_for_more(layer, pull, now_ns, *closed, ask);
+    }
     return true;
 }
 
@@ -189,7 +232,7 @@ static uint64_t deadline_of(const struct pull *pull)
 
     for (unsigned i = 0; i < PULL_BLOCKS; i++) {
         const struct pull_block *block = &pull->block[i];
-        if (block->active) {
+        if (pull_is_out(block)) {
             uint64_t due_ns = pull_path_due(&pull->peer->pull_paths[block->lane], block);
             deadline_ns = due_ns < deadline_ns ? due_ns : deadline_ns;
         }
@@ -267,7 +310,7 @@ void pull_refused(struct message_layer *layer, const struct pull_ask *ask)
 
     for (unsigned i = 0; i < PULL_BLOCKS; i++) {
         struct pull_block *block = &pull->block[i];
-        if (block->active && block->index - first <= ask->more) {
+        if (pull_is_out(block) && block->index - first <= ask->more) {
             block->again = block->refused = true;
             block->asked_ns = ask->since_ns;
         }

@@ -34,7 +34,7 @@ static void notice_losses(struct message_layer *layer, const struct pull *pull,
         struct pull *earlier = LIST_ENTRY(link, struct pull, link);
         for (unsigned i = 0; earlier->peer == pull->peer && i < PULL_BLOCKS; i++) {
             struct pull_block *other = &earlier->block[i];
-            if (other->active && !other->again && other->lane == block->lane &&
+            if (pull_is_out(other) && !other->again && other->lane == block->lane &&
                 sequence_before(other->serial, block->serial) &&
                 (other->unasked || !block->unasked)) {
                 other->again = true;
@@ -44,17 +44,21 @@ static void notice_losses(struct message_layer *layer, const struct pull *pull,
     }
 }
 
-static void finish_block(struct message_layer *layer, struct pull *pull, struct pull_block *block,
-                         uint64_t now_ns)
+/** All of the block that was requested has come. */
+static void settle(struct message_layer *layer, const struct pull *pull, struct pull_block *block,
+                   uint64_t now_ns)
 {
     struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
+    pull_path_measure(path, block->accounted_bytes, now_ns);
+    if (!layer->pulls_crowd) {
+        layer->pull_window_bytes += block->accounted_bytes;
+    }
     pull_path_settle(layer, pull->peer, block);
-    pull_path_measure(path, pull_bytes_of(pull, pull_all_segments(pull, block->index)), now_ns);
     if (!block->repeated && !block->unasked) {
         pull_path_time(path, block->asked_ns, now_ns);
     }
-    pull_block_done(layer, pull, block);
+    layer->pulls_changed = true;
 }
 
 /** Data of the block has arrived over the requested lane, with `last` (a bit) its last segment:
@@ -70,7 +74,7 @@ static void draw_conclusions(struct message_layer *layer, struct pull *pull,
         notice_losses(layer, pull, block);
     }
     /* The last requested segment has arrived, and others have not. */
-    if (block->missing != 0 && (block->asked & ~(last | (last - 1))) == 0) {
+    if ((block->missing & block->asked) != 0 && (block->asked & ~(last | (last - 1))) == 0) {
         block->again = true;
         layer->pulls_changed = true;
     }
@@ -116,8 +120,11 @@ static bool take(struct message_layer *layer, struct pull *pull, uint64_t offset
     if (block->lane == lane) {
         draw_conclusions(layer, pull, block, UINT64_C(1) << (within + count - 1));
     }
-    if (block->missing == 0) {
-        finish_block(layer, pull, block, now_ns);
+    if (pull_is_out(block) && (block->missing & block->asked) == 0) {
+        settle(layer, pull, block, now_ns);
+    }
+    if (block->missing == 0) { /* perhaps by an earlier request, while none was outstanding */
+        pull_block_done(layer, pull, block);
     }
     return true;
 }
@@ -175,7 +182,8 @@ static uint64_t bytes_after(const struct pull *pull, const struct pull_block *bl
     uint64_t begin = (block->index + 1) * pull_block_bytes(pull);
     uint64_t left = pull->inbound->bytes - begin;
     uint64_t bytes = left < pull_block_bytes(pull) ? left : pull_block_bytes(pull);
-    bool expected = next->active && next->index == block->index + 1 && next->lane == block->lane &&
+    bool expected = pull_is_out(next) && next->asked == next->missing &&
+                    next->index == block->index + 1 && next->lane == block->lane &&
                     next->missing == pull_all_segments(pull, next->index);
 
     return expected && begin + bytes <= pull->capacity ? bytes : 0;
@@ -185,7 +193,7 @@ static uint64_t bytes_after(const struct pull *pull, const struct pull_block *bl
  *  requested again first. */
 static unsigned wait_of(const struct pull_block *block)
 {
-    return block->again ? 2 : (block->missing != block->asked ? 0 : 1);
+    return block->again ? 2 : ((block->asked & ~block->missing) != 0 ? 0 : 1);
 }
 
 /** Is data of block `one` likely to arrive before that of `other`? In the order of requests; the
@@ -210,7 +218,7 @@ bool pull_expect(const struct message_layer *layer, uint8_t lane,
         const struct pull *pull = LIST_ENTRY(link, struct pull, link);
         for (unsigned i = 0; i < PULL_BLOCKS; i++) {
             const struct pull_block *block = &pull->block[i];
-            if (block->active && block->lane == lane && block->missing != 0 &&
+            if (pull_is_out(block) && block->lane == lane &&
                 (first == NULL || is_sooner(block, first))) {
                 first = block;
                 found = pull;
@@ -220,8 +228,9 @@ bool pull_expect(const struct message_layer *layer, uint8_t lane,
     if (found == NULL) {
         return false;
     }
-    unsigned from = (unsigned)__builtin_ctzll(first->missing);
-    uint64_t run = first->missing >> from;
+    uint64_t missing = first->missing & first->asked;
+    unsigned from = (unsigned)__builtin_ctzll(missing);
+    uint64_t run = missing >> from;
     unsigned frames = ~run == 0 ? 64 : (unsigned)__builtin_ctzll(~run);
     uint64_t offset =
         first->index * pull_block_bytes(found) + (uint64_t)from * found->segment_bytes;

@@ -34,11 +34,13 @@ static inline uint64_t pull_bytes_of(const struct pull *pull, uint64_t segments)
 /** The next block of the message; its slot must be free. */
 struct pull_block *pull_open_block(struct pull *pull);
 
-/** Marks the block's missing segments as requested; also for unasked ones. */
+/** Marks these missing segments of the block as requested; also for unasked ones. */
 static inline void pull_mark_asked(struct message_layer *layer, struct pull *pull,
-                                   struct pull_block *block, unsigned lane, uint64_t now_ns)
+                                   struct pull_block *block, uint64_t wanted, unsigned lane,
+                                   uint64_t now_ns)
 {
-    pull_path_ask(layer, pull->peer, lane, block, pull_bytes_of(pull, block->missing), now_ns);
+    block->asked = wanted;
+    pull_path_ask(layer, pull->peer, lane, block, pull_bytes_of(pull, wanted), now_ns);
 }
 
 /** When a block of the message must be read from the sender's memory, if no data arrives first;

@@ -45,7 +45,7 @@ static uint64_t rest_timeout_of(const struct pull_path *path, const struct pull_
 uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *block)
 {
     uint64_t since_ns = block->asked_ns;
-    bool has_begun = block->missing != block->asked;
+    bool has_begun = (block->asked & ~block->missing) != 0;
 
     if (pull_path_is_quiet(path)) {
         /* One at a time: this one after the last request. */
@@ -94,6 +94,51 @@ void pull_path_measure(struct pull_path *path, uint64_t bytes, uint64_t now_ns)
     path->rate_bytes = 0;
 }
 
+/* ---- crowds -------------------------------------------------------------------------------- */
+
+bool pull_path_is_limited(const struct message_layer *layer, const struct message_peer *peer)
+{
+    return layer->ready_peers > PULL_FREE_PEERS && !peer->shares_memory;
+}
+
+void pull_path_begin_peer(struct message_layer *layer)
+{
+    layer->pulled_peers++;
+    layer->pulls_crowd |= layer->pulled_peers > PULL_CROWD_PEERS;
+    if (layer->pulls_crowd) {
+        layer->pull_window_bytes = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / layer->ready_peers;
+    } else if (layer->pulled_peers == 1) {
+        layer->pull_window_bytes = PULL_BEGIN_BYTES;
+    }
+}
+
+void pull_path_end_peer(struct message_layer *layer)
+{
+    assert(layer->pulled_peers > 0);
+    layer->pulled_peers--;
+    layer->pulls_crowd &= layer->pulled_peers > 0;
+}
+
+bool pull_path_has_share(const struct message_layer *layer, const struct message_peer *peer)
+{
+    uint64_t out = 0;
+
+    for (uint32_t lanes = peer->usable_lanes; lanes != 0; lanes &= lanes - 1) {
+        out += peer->pull_paths[__builtin_ctz(lanes)].outstanding_bytes;
+    }
+    return layer->pulls_crowd && pull_path_is_limited(layer, peer) && out > 0 &&
+           out + pull_path_bytes(layer, peer) > layer->pull_window_bytes / layer->pulled_peers;
+}
+
+uint64_t pull_path_bytes(const struct message_layer *layer, const struct message_peer *peer)
+{
+    if (!pull_path_is_limited(layer, peer)) {
+        return UINT64_MAX;
+    }
+    return layer->pulls_crowd ? layer->pull_window_bytes / PULL_CROWD_PIECES
+                              : layer->pull_window_bytes;
+}
+
 /* ---- what is outstanding ------------------------------------------------------------------- */
 
 void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsigned lane,
@@ -107,7 +152,6 @@ void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsig
     }
     assert(block->accounted_bytes == 0); /* not outstanding elsewhere */
     block->lane = (uint8_t)lane;
-    block->asked = block->missing;
     block->asked_ns = now_ns;
     block->again = block->refused = false;
     block->serial = ++path->serial;
@@ -176,11 +220,15 @@ static bool has_room(const struct message_layer *layer, const struct message_pee
 {
     const struct pull_path *path = &peer->pull_paths[lane];
     uint64_t out = layer->lanes[lane].outstanding_bytes;
+    uint64_t most = layer->lanes[lane].capacity_bytes;
 
     if (pull_path_is_quiet(path)) {
         return path->blocks == 0;
     }
-    return out == 0 || out + bytes <= layer->lanes[lane].capacity_bytes;
+    if (pull_path_is_limited(layer, peer) && layer->pull_window_bytes < most) {
+        most = layer->pull_window_bytes;
+    }
+    return out == 0 || out + bytes <= most;
 }
 
 /** Not silent, or silent for long enough that one block may test it. */

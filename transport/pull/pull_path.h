@@ -10,6 +10,12 @@
  * first frame that comes ends this. If there is another path, blocks move to it at the first
  * silence.
  *
+ * An endpoint with more than PULL_FREE_PEERS peers does not know how many will send to it next, and
+ * a port of a switch has room for few blocks. So it begins with PULL_BEGIN_BYTES, and requests as
+ * much more as has come. When more than PULL_CROWD_PEERS send (a *crowd*), until all have ended, it
+ * requests little, in small pieces, and of each an equal share. In an all-to-all, senders then
+ * serve many receivers at the same time, and none of these waits for one sender.
+ *
  * Pure. One thread.
  */
 #ifndef BEOWIRE_PULL_PULL_PATH_H
@@ -43,7 +49,26 @@ static inline bool pull_path_is_quiet(const struct pull_path *path)
     return path->silences >= PULL_PATIENCE_SILENCES;
 }
 
-/** The block's missing segments, `bytes` bytes, are requested over the lane. */
+/** Has segments of it been requested that have not all come? */
+static inline bool pull_is_out(const struct pull_block *block)
+{
+    return block->accounted_bytes > 0;
+}
+
+/** Are requests to the peer limited, because many others may send over the same switch? */
+bool pull_path_is_limited(const struct message_layer *layer, const struct message_peer *peer);
+
+/** A first message of a peer is pulled, or its last one is not any more. */
+void pull_path_begin_peer(struct message_layer *layer);
+void pull_path_end_peer(struct message_layer *layer);
+
+/** Has this peer of a crowd all requests that are its share? */
+bool pull_path_has_share(const struct message_layer *layer, const struct message_peer *peer);
+
+/** The most to request together of a block of this peer. */
+uint64_t pull_path_bytes(const struct message_layer *layer, const struct message_peer *peer);
+
+/** Segments of the block, `bytes` bytes, are requested over the lane. */
 void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsigned lane,
                    struct pull_block *block, uint64_t bytes, uint64_t now_ns);
 

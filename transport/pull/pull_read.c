@@ -99,10 +99,11 @@ void pull_read(struct message_layer *layer, struct pull *pull)
     }
     note_absence(pull);
     layer->counters.blocks_read++;
-    if (asked != NULL) {
-        pull_path_settle(layer, pull->peer, asked);
-    } else {
+    if (asked == NULL) {
         asked = pull_open_block(pull);
+    }
+    if (pull_is_out(asked)) {
+        pull_path_settle(layer, pull->peer, asked);
     }
     asked->missing = 0; /* data that still arrives is dropped */
     pull_block_done(layer, pull, asked);

@@ -89,7 +89,8 @@ int serve_pull(struct message_layer *layer, struct message_peer *peer, const str
         operation->pushed = 0;
         peer->unasked_credit =
             (int8_t)(peer->unasked_credit - (peer->unasked_credit > -PULL_UNASKED_CREDIT ? 2 : 0));
-    } else if (offset == 0 && operation->bytes > operation->segment_bytes &&
+    } else if (offset == 0 && (from_le64(pull->wanted) & 1) != 0 &&
+               operation->bytes > operation->segment_bytes &&
                peer->unasked_credit < PULL_UNASKED_CREDIT) {
         peer->unasked_credit++;
     }

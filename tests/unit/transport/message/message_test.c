@@ -372,3 +372,24 @@ FIXTURE_TEST(message_peer_leaves__what_has_begun_goes_on)
     assert_int_equal(done.status, 0);
     free(data);
 }
+
+FIXTURE_TEST(message_initial_credit__less_the_more_peers_there_are)
+{
+    const struct {
+        uint32_t ready;
+        uint32_t credit;
+    } cases[] = {{0, FLOW_INITIAL_CREDIT_FRAMES},
+                 {PULL_FREE_PEERS - 1, FLOW_INITIAL_CREDIT_FRAMES},
+                 {PULL_FREE_PEERS, PULL_UNASKED_FRAMES_MIN - 1},
+                 {31, LANE_RING_FRAMES / 32},
+                 {500, MESSAGE_PEER_CHUNKS}};
+    struct message_peer *peer = &fixture->peers[0];
+    const uint32_t ready = fixture->layer.ready_peers;
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture->layer.ready_peers = cases[i].ready;
+        assert_int_equal(message_initial_credit(&fixture->layer, peer), cases[i].credit);
+        message_return_credit(&fixture->layer, peer, cases[i].credit);
+    }
+    fixture->layer.ready_peers = ready;
+}

@@ -405,6 +405,36 @@ FIXTURE_TEST(message_send__long_says_how_it_is_cut_and_what_comes_unasked)
     free(data);
 }
 
+/** These have many peers, and what all of them send would fill a switch. */
+FIXTURE_TEST(message_send__nothing_comes_unasked_to_a_peer_that_gives_little_credit)
+{
+    struct flow *flow = &fixture->peers[0].flow;
+    uint8_t *data = pattern(LONG_BYTES);
+
+    for (unsigned i = 0; i < 2; i++) {
+        flow->limit = flow->first + PULL_UNASKED_FRAMES_MIN - (i == 0);
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
+        struct frame frame = pushed_frame(fixture, 0, i);
+        assert_int_equal(from_le32(frame.announce->unasked_bytes) > 0, i == 1);
+    }
+    free(data);
+}
+
+FIXTURE_TEST(message_send__nothing_goes_unasked_from_who_has_many_peers)
+{
+    uint8_t *data = pattern(LONG_BYTES);
+
+    for (unsigned i = 0; i < 2; i++) {
+        fixture->layer.ready_peers = PULL_FREE_PEERS + 1 - i;
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
+        struct frame frame = pushed_frame(fixture, 0, i);
+        assert_int_equal(from_le32(frame.announce->unasked_bytes) > 0, i == 1);
+    }
+    free(data);
+}
+
 FIXTURE_TEST(message_send__nothing_comes_unasked_without_a_lane)
 {
     uint8_t *data = pattern(LONG_BYTES);

@@ -284,3 +284,120 @@ FIXTURE_TEST(pull_ask__goes_on_at_once_when_a_peer_is_back)
     check_nothing_outstanding(fixture);
     end(&transfer);
 }
+
+#define MANY (PULL_FREE_PEERS + 1u)
+
+/** The others send nothing. */
+static void make_many_ready(struct fixture *fixture)
+{
+    for (unsigned i = 2; i < PEERS; i++) {
+        make_ready(fixture, i);
+    }
+    fixture->layer.ready_peers = MANY;
+}
+
+FIXTURE_TEST(pull_ask__of_many_peers_little_at_first_and_more_as_it_comes)
+{
+    const uint64_t bytes = 4 * BLOCK;
+    uint64_t most = PULL_BEGIN_BYTES;
+    uint64_t largest = 0;
+    struct pull_ask ask;
+
+    make_many_ready(fixture);
+    struct transfer transfer = begin(fixture, 0, 1, bytes, bytes);
+    while (ask_next(&fixture->layer, START_NS, &ask)) {
+        uint64_t asked_bytes = (unsigned)__builtin_popcountll(ask.wanted) * SEGMENT;
+        assert_true(fixture->layer.lanes[0].outstanding_bytes <= most);
+        bring_all(&transfer, &ask, 0, START_NS);
+        most += asked_bytes;
+        largest = asked_bytes > largest ? asked_bytes : largest;
+    }
+    assert_int_equal(largest, BLOCK); /* a whole block, in the end */
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    assert_int_equal(fixture->layer.counters.pulls_repeated, 0);
+    end(&transfer);
+}
+
+/** The requests of a block are for different segments, and each of them is for another message
+ *  than the one before. */
+FIXTURE_TEST(pull_ask__of_a_crowd_small_pieces_in_turn)
+{
+    struct transfer transfers[PEERS];
+    struct pull_ask asks[PEERS];
+    const uint64_t room = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY;
+    const uint64_t piece = room / PULL_CROWD_PIECES / SEGMENT;
+
+    make_many_ready(fixture);
+    for (unsigned i = 0; i < PEERS; i++) {
+        transfers[i] = begin(fixture, i, i, BLOCK, BLOCK);
+    }
+    assert_true(piece < 64);
+    for (uint64_t done = 0; done < 64; done += piece) {
+        uint64_t left = 64 - done < piece ? 64 - done : piece;
+        for (unsigned i = 0; i < PEERS; i++) {
+            asks[i] = asked(fixture, START_NS);
+            assert_int_equal(asks[i].message, i);
+            assert_int_equal(asks[i].wanted, ((UINT64_C(1) << left) - 1) << done);
+            assert_int_equal(asks[i].more, 0);
+        }
+        assert_true(nothing_asked(fixture, START_NS)); /* not two pieces of a block */
+        check_balance(fixture);
+        for (unsigned i = 0; i < PEERS; i++) {
+            bring_all(&transfers[i], &asks[i], 0, START_NS);
+        }
+    }
+    for (unsigned i = 0; i < PEERS; i++) {
+        check_complete(&transfers[i]);
+        end(&transfers[i]);
+    }
+    check_nothing_outstanding(fixture);
+    assert_int_equal(fixture->layer.counters.pulls_repeated, 0);
+}
+
+/** Of a slow sender no more than of others. */
+FIXTURE_TEST(pull_ask__of_a_crowd_no_more_than_a_switch_has_room_for)
+{
+    struct transfer transfers[PEERS];
+    const uint64_t room = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY;
+
+    make_many_ready(fixture);
+    for (unsigned i = 0; i < PEERS; i++) {
+        transfers[i] = begin(fixture, i, i, PULL_BLOCKS * BLOCK, PULL_BLOCKS * BLOCK);
+    }
+    while (!nothing_asked(fixture, START_NS)) {
+        assert_true(fixture->layer.lanes[0].outstanding_bytes <= room);
+    }
+    for (unsigned i = 0; i < PEERS; i++) {
+        uint64_t out = fixture->peers[i].pull_paths[0].outstanding_bytes;
+        assert_in_range(out, room / PEERS - room / PULL_CROWD_PIECES, room / PEERS);
+    }
+    for (unsigned i = 0; i < PEERS; i++) {
+        fail_peer(fixture, i, -ETIMEDOUT);
+        end(&transfers[i]);
+    }
+    check_nothing_outstanding(fixture);
+}
+
+/** A piece has come, and before the next is requested, the answer to an earlier request. */
+FIXTURE_TEST(pull_data__the_rest_of_a_block_comes_late_and_unrequested)
+{
+    struct transfer transfer = begin(fixture, 0, 1, BLOCK, BLOCK);
+    struct pull_ask whole = asked(fixture, START_NS);
+
+    assert_int_equal(whole.wanted, UINT64_MAX);
+    make_many_ready(fixture);
+    struct transfer other = begin(fixture, 1, 2, BLOCK, BLOCK); /* a crowd */
+    (void)asked(fixture, START_NS);
+    struct pull_ask piece = asked(fixture, START_NS + PULL_TIMEOUT_FIRST_NS);
+    assert_int_equal(piece.message, 1);
+    assert_true(piece.wanted != whole.wanted);
+    bring_all(&transfer, &piece, 0, START_NS + PULL_TIMEOUT_FIRST_NS);
+    check_balance(fixture);
+    bring_all(&transfer, &whole, piece.wanted, START_NS + PULL_TIMEOUT_FIRST_NS);
+    check_complete(&transfer);
+    fail_peer(fixture, 1, -ETIMEDOUT);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+    end(&other);
+}

@@ -46,6 +46,7 @@ static int teardown(void **state)
 static void ask(struct fixture *fixture, unsigned block, unsigned lane, uint64_t bytes,
                 uint64_t now_ns)
 {
+    fixture->blocks[block].asked = fixture->blocks[block].missing;
     pull_path_ask(&fixture->layer, &fixture->peer, lane, &fixture->blocks[block], bytes, now_ns);
 }
 
