@@ -8,14 +8,19 @@
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/** How long a silent path is avoided if there is another one. If nothing has ever arrived on it, it
- *  may be blocked permanently: longer each time. */
+/** How long a quiet path is avoided if there is another one: longer each time. One that has worked
+ *  is tried again soon, since perhaps only the peer had no core; one on which nothing has ever
+ *  arrived may be blocked permanently. */
 static uint64_t pause_of(const struct pull_path *path)
 {
-    unsigned doublings =
-        path->silences < PULL_AVOID_DOUBLINGS ? path->silences : PULL_AVOID_DOUBLINGS;
+    unsigned shift = path->silences;
 
-    return path->heard_ns != 0 ? PULL_AVOID_NS : (uint64_t)PULL_AVOID_NS << doublings;
+    if (path->heard_ns != 0) {
+        shift -= PULL_PATIENCE_SILENCES;
+        shift = shift < PULL_AVOID_DOUBLINGS ? PULL_AVOID_DOUBLINGS - shift : 0;
+        return (uint64_t)PULL_AVOID_NS >> shift;
+    }
+    return (uint64_t)PULL_AVOID_NS << (shift < PULL_AVOID_DOUBLINGS ? shift : PULL_AVOID_DOUBLINGS);
 }
 
 /** As in RFC 6298, doubled with each silence. */

@@ -215,6 +215,24 @@ PATH_TEST(pull_path_silent__tried_ever_less_often_if_it_never_worked)
     assert_int_equal(path->avoid_ns, START_NS + PULL_AVOID_NS);
 }
 
+/** A peer without a core is silent on all paths: that says little of one that has worked. */
+PATH_TEST(pull_path_silent__tried_again_soon_if_it_has_worked)
+{
+    const struct pull_path *path = &fixture->peer.pull_paths[0];
+    uint64_t pause_ns = PULL_AVOID_NS >> PULL_AVOID_DOUBLINGS;
+
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS);
+    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES - 1, START_NS);
+    for (unsigned i = 0; i < PULL_AVOID_DOUBLINGS; i++) {
+        fall_silent(fixture, 0, 1, START_NS);
+        assert_in_range(path->avoid_ns, START_NS + pause_ns, START_NS + 2 * pause_ns - 1);
+        pause_ns *= 2;
+    }
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS);
+    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS);
+    assert_int_equal(path->avoid_ns, START_NS + (PULL_AVOID_NS >> PULL_AVOID_DOUBLINGS));
+}
+
 /** One that has never worked has perhaps been unlucky; and one that worked once need not again. */
 PATH_TEST(pull_path_choose__all_are_quiet_for_long)
 {
