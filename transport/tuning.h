@@ -246,8 +246,8 @@
  *  time is requested, and no room is kept for it. */
 #define PULL_PATIENCE_SILENCES 2
 
-/** If there is another path, such a one is tried again at least once in this time, and earlier after
- *  its first silences: first after this time halved PULL_AVOID_DOUBLINGS times (2 ms). */
+/** If there is another path, such a one is tried again at least once in this time, and earlier
+ * after its first silences: first after this time halved PULL_AVOID_DOUBLINGS times (2 ms). */
 #define PULL_AVOID_NS 500000000u
 
 /** If nothing has ever come over it, that time doubles with each silence, this often at most. */
