@@ -209,7 +209,7 @@
 /** Blocks of a long message that are sent unasked with its announcement. */
 #define PULL_UNASKED_BLOCKS 2
 
-/** Up to this number of peers, an endpoint may be sent blocks unasked, and requests whole blocks of
+/** Up to this number of peers on other hosts, an endpoint may be sent blocks unasked, and requests whole blocks of
  *  all: a port of a common switch, with 1.5 MB for all ports, has room for a block of each. */
 #define PULL_FREE_PEERS 7
 
@@ -217,10 +217,10 @@
  *  have more peers. */
 #define PULL_UNASKED_FRAMES_MIN 24
 
-/** With more peers, this much is requested before anything has come, ... */
+/** With more peers, this much is requested of one before anything has come, ... */
 #define PULL_BEGIN_BYTES 10000
 
-/** ... and if more than this number of peers send, until none does, */
+/** ... and while more than this number of peers send, */
 #define PULL_CROWD_PEERS 1
 
 /** no more at the same time than fits into the switch, if all its ports are so busy: a constant,
@@ -552,7 +552,7 @@
 /** The keeper's next interval if this many bytes have moved in one, over all lanes. A window of a
  *  long message takes about a millisecond, and its sender should not wait 100 ms for the next. */
 #define KEEPER_MOVING_INTERVAL_NS 1000000u
-#define KEEPER_MOVING_BYTES 65536u
+#define KEEPER_MOVING_BYTES 4096u
 
 /** Time after which the keeper sends messages that the application left held: at first, and at
  *  most. It doubles each time that the application has come back, because a long run of posts may

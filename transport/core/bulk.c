@@ -62,7 +62,8 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
     core_find_convoy(core, peer);
     pull_set_lanes(&core->messages, &peer->message, best, usable);
     peer->message.cut = best != 0 && lanes->lanes[__builtin_ctz(best)]->cuts;
-    peer->message.shares_memory = paths_share_memory(&peer->route.paths, lanes);
+    message_peer_shares_memory(&core->messages, &peer->message,
+                               paths_share_memory(&peer->route.paths, lanes));
     core_choose_one_sided(core, peer);
 }
 

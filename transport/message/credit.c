@@ -28,12 +28,12 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
     peer->chunks -= frames;
 }
 
-/** Credit that each of so many peers may have. */
-static uint32_t share_of(uint32_t peers)
+/** Credit that each of so many peers may have, of which `far` are on other hosts. */
+static uint32_t share_of(uint32_t peers, uint32_t far)
 {
     uint32_t share = LANE_RING_FRAMES / peers;
 
-    if (peers > PULL_FREE_PEERS && share >= PULL_UNASKED_FRAMES_MIN) {
+    if (far > PULL_FREE_PEERS && share >= PULL_UNASKED_FRAMES_MIN) {
         return PULL_UNASKED_FRAMES_MIN - 1;
     }
     return share > MESSAGE_PEER_CHUNKS ? share : MESSAGE_PEER_CHUNKS;
@@ -41,7 +41,7 @@ static uint32_t share_of(uint32_t peers)
 
 uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer)
 {
-    uint32_t share = share_of(layer->ready_peers + 1);
+    uint32_t share = share_of(layer->ready_peers + 1, layer->far_peers + 1);
 
     spare_stay_ahead(layer);
     return reserve_chunks(layer, peer,
@@ -51,7 +51,7 @@ uint32_t message_initial_credit(struct message_layer *layer, struct message_peer
 /** Credit that a peer should have: as much as it can use, up to its share. */
 static uint32_t window_of(const struct message_layer *layer, const struct message_peer *peer)
 {
-    uint32_t share = share_of(layer->ready_peers);
+    uint32_t share = share_of(layer->ready_peers, peer->shares_memory ? 0 : layer->far_peers);
 
     return peer->window_frames < share ? peer->window_frames : share;
 }

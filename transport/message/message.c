@@ -155,12 +155,28 @@ bool message_admits(struct message_layer *layer, uint32_t peers)
     return layer->peers_admitted >= peers;
 }
 
+static void count_far(struct message_layer *layer, struct message_peer *peer)
+{
+    bool was_far = peer->is_far;
+
+    peer->is_far = peer->ready && !peer->shares_memory;
+    layer->far_peers += peer->is_far && !was_far;
+    layer->far_peers -= was_far && !peer->is_far;
+}
+
+void message_peer_shares_memory(struct message_layer *layer, struct message_peer *peer, bool shares)
+{
+    peer->shares_memory = shares;
+    count_far(layer, peer);
+}
+
 void message_peer_ready(struct message_layer *layer, struct message_peer *peer, uint32_t granted,
                         uint32_t limit)
 {
     layer->ready_peers++;
     flow_start(&peer->flow, granted, limit);
     peer->ready = true;
+    count_far(layer, peer);
 }
 
 void message_take_released(struct message_layer *layer, struct message_peer *peer)
@@ -221,6 +237,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
         flow_abandon(&peer->flow);
         message_take_released(layer, peer);
         layer->ready_peers--;
+        count_far(layer, peer);
         /* A chunk is reserved for each frame that it may send. */
         assert(peer->flow.granted - peer->flow.expected <= peer->chunks);
         message_return_credit(layer, peer, peer->flow.granted - peer->flow.expected);

@@ -73,7 +73,7 @@ struct message_lane {
  *
  *      set     index handle crossing destination source ourselves
  *      set     key frame_bytes data_bytes segment_bytes_max remote_memory
- *      set     shares_memory one_sided cut trains gathers waits_for_lane data_silent_since_ns flow
+ *      set     one_sided cut trains gathers waits_for_lane data_silent_since_ns flow
  *      read    ready send_error pulls
  *
  *  and nothing else: the first line when the peer is created (`index` also when it moves), the
@@ -85,6 +85,8 @@ struct message_peer {
     uint32_t handle;        /**< the public beowire_peer */
     bool ready : 1;         /**< connected: frames may be pushed */
     bool shares_memory : 1; /**< on our host: messages may be read from its memory */
+    bool is_far : 1;        /**< ready, and on another host: counted in `far_peers` */
+    bool pulled_far : 1;    /**< counted in `pulled_peers` */
     bool remote_memory : 1; /**< it supports remote memory */
     bool ourselves : 1;     /**< this endpoint itself */
     bool gathering : 1;     /**< complete frames are held back so that more can join */
@@ -245,6 +247,7 @@ struct message_layer {
     struct list bundling;    /**< peers with messages held back */
     bool frame_kept;         /**< the frame just handled is in a chunk */
     uint32_t ready_peers;
+    uint32_t far_peers; /**< of these, those on other hosts */
     struct message_lane lanes[LANES_MAX]; /**< written by the opener, before traffic */
     struct pull *pull_memory;
     struct list free_pulls;
@@ -252,7 +255,8 @@ struct message_layer {
     struct list waiting_pulls;  /**< inbound messages that wait for a free pull */
     struct list reads;          /**< inbound messages that are being read (pull/one_sided.h) */
     struct list pulled;         /**< inbound messages of which the pull has ended */
-    uint32_t pulled_peers;      /**< with a message in `pulls` */
+    uint32_t pulled_peers;      /**< on other hosts, with a message in `pulls` */
+    uint32_t pulled_last;       /**< the last one that began; its handle */
     bool pulls_crowd;           /**< these are many, or were; see pull/pull_path.h */
     uint64_t pull_window_bytes; /**< requested of limited peers at the same time, on a lane */
     bool pull_freed;            /**< one of the waiting may begin */
@@ -282,6 +286,10 @@ bool message_admits(struct message_layer *layer, uint32_t peers);
 /** @param paths MESSAGE_PATH_BYTES for each lane of the endpoint, zeroed; owned by the caller,
  * valid as long as the peer */
 void message_peer_init(struct message_peer *peer, uint32_t index, void *paths);
+
+/** The peer is on our host, or is not; at any time. */
+void message_peer_shares_memory(struct message_layer *layer, struct message_peer *peer,
+                                bool shares);
 
 /** The connection is open: `limit` frames may be sent to the peer. Its own first credit is
  *  `flow.granted`, given by message_initial_credit(). */

@@ -152,7 +152,7 @@ uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
 
     *unasked = 0;
     if (lane == LANES_MAX || peer->unasked_credit <= 0 || peer->shares_memory ||
-        operation->lent != 0 || waits_its_turn(peer) || layer->ready_peers > PULL_FREE_PEERS ||
+        operation->lent != 0 || waits_its_turn(peer) || layer->far_peers > PULL_FREE_PEERS ||
         flow_window(&peer->flow, peer->flow.first) < PULL_UNASKED_FRAMES_MIN) {
         return LANES_MAX;
     }

@@ -67,7 +67,7 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
     inbound->pull = pull;
     if (pull->peer->pulls++ == 0) {
         pull->peer->data_silent_since_ns = 0; /* it was of other messages */
-        pull_path_begin_peer(layer);
+        pull_path_begin_peer(layer, pull->peer);
     }
     list_append(&layer->pulls, &pull->link);
     /* Unasked data will not arrive on a path that is quiet. */
@@ -128,7 +128,7 @@ void pull_stop(struct message_layer *layer, struct inbound *inbound)
     assert(pull->inbound == inbound && pull->peer->pulls > 0);
     inbound->pull = NULL;
     if (--pull->peer->pulls == 0) {
-        pull_path_end_peer(layer);
+        pull_path_end_peer(layer, pull->peer);
     }
     list_remove(&pull->link);
     list_prepend(&layer->free_pulls, &pull->link);

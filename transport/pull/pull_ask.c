@@ -74,7 +74,7 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
 static bool may_ask_for_more(const struct message_layer *layer, const struct pull *pull,
                              const struct pull_ask *ask)
 {
-    return !pull_path_is_limited(layer, pull->peer) &&
+    return !(layer->pulls_crowd && pull_path_is_limited(layer, pull->peer)) &&
            ask->more + 1 < layer->limits.blocks_together &&
            pull->bytes + pull->inbound->tail_bytes == pull->inbound->bytes;
 }
@@ -203,11 +203,10 @@ static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t no
         }
         return false;
     }
-    bool begun = block != NULL;
-    block = begun ? block : pull_open_block(pull);
+    block = block != NULL ? block : pull_open_block(pull);
     pull_mark_asked(layer, pull, block, wanted, lane, now_ns);
     fill_ask(pull, block, now_ns, ask);
-    if (!begun) {
+    if (wanted == pull_all_segments(pull, block->index)) {
         ask_for_more(layer, pull, now_ns, *closed, ask);
     }
     return true;

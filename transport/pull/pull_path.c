@@ -103,25 +103,37 @@ void pull_path_measure(struct pull_path *path, uint64_t bytes, uint64_t now_ns)
 
 bool pull_path_is_limited(const struct message_layer *layer, const struct message_peer *peer)
 {
-    return layer->ready_peers > PULL_FREE_PEERS && !peer->shares_memory;
+    return layer->far_peers > PULL_FREE_PEERS && !peer->shares_memory;
 }
 
-void pull_path_begin_peer(struct message_layer *layer)
+void pull_path_begin_peer(struct message_layer *layer, struct message_peer *peer)
 {
+    peer->pulled_far = !peer->shares_memory;
+    if (!peer->pulled_far) {
+        return;
+    }
     layer->pulled_peers++;
-    layer->pulls_crowd |= layer->pulled_peers > PULL_CROWD_PEERS;
+    layer->pulls_crowd = layer->pulled_peers > PULL_CROWD_PEERS;
     if (layer->pulls_crowd) {
-        layer->pull_window_bytes = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / layer->ready_peers;
-    } else if (layer->pulled_peers == 1) {
+        uint32_t ports = layer->far_peers > 0 ? layer->far_peers : 1;
+        layer->pull_window_bytes = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / ports;
+    } else if (layer->pulled_peers == 1 && layer->pulled_last != peer->handle) {
         layer->pull_window_bytes = PULL_BEGIN_BYTES;
     }
+    layer->pulled_last = peer->handle;
 }
 
-void pull_path_end_peer(struct message_layer *layer)
+void pull_path_end_peer(struct message_layer *layer, struct message_peer *peer)
 {
+    if (!peer->pulled_far) {
+        return;
+    }
     assert(layer->pulled_peers > 0);
     layer->pulled_peers--;
-    layer->pulls_crowd &= layer->pulled_peers > 0;
+    if (layer->pulls_crowd && layer->pulled_peers <= PULL_CROWD_PEERS) {
+        layer->pulls_crowd = false;
+        layer->pulls_changed = true; /* there may be room now */
+    }
 }
 
 bool pull_path_has_share(const struct message_layer *layer, const struct message_peer *peer)

@@ -59,8 +59,8 @@ static inline bool pull_is_out(const struct pull_block *block)
 bool pull_path_is_limited(const struct message_layer *layer, const struct message_peer *peer);
 
 /** A first message of a peer is pulled, or its last one is not any more. */
-void pull_path_begin_peer(struct message_layer *layer);
-void pull_path_end_peer(struct message_layer *layer);
+void pull_path_begin_peer(struct message_layer *layer, struct message_peer *peer);
+void pull_path_end_peer(struct message_layer *layer, struct message_peer *peer);
 
 /** Has this peer of a crowd all requests that are its share? */
 bool pull_path_has_share(const struct message_layer *layer, const struct message_peer *peer);
