@@ -209,8 +209,9 @@
 /** Blocks of a long message that are sent unasked with its announcement. */
 #define PULL_UNASKED_BLOCKS 2
 
-/** Up to this number of peers on other hosts, an endpoint may be sent blocks unasked, and requests whole blocks of
- *  all: a port of a common switch, with 1.5 MB for all ports, has room for a block of each. */
+/** Up to this number of peers on other hosts, an endpoint may be sent blocks unasked, and requests
+ * whole blocks of all: a port of a common switch, with 1.5 MB for all ports, has room for a block
+ * of each. */
 #define PULL_FREE_PEERS 7
 
 /** Nothing is sent unasked to a peer that gives credit for fewer frames than this, as all do that
@@ -221,7 +222,7 @@
 #define PULL_BEGIN_BYTES 10000
 
 /** ... and while more than this number of peers send, */
-#define PULL_CROWD_PEERS 1
+#define PULL_CROWD_PEERS 2
 
 /** no more at the same time than fits into the switch, if all its ports are so busy: a constant,
  *  for the way of a request and its answer, and a part of the shared buffer. */

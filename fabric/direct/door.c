@@ -99,7 +99,7 @@ static int direct_getinfo(uint32_t version, const char *node, const char *servic
     const char *names = named ? hints->fabric_attr->prov_name : NULL;
 
     *info = NULL;
-    if (version > DIRECT_VERSION) {
+    if (FI_MAJOR(version) > FI_MAJOR(DIRECT_VERSION)) {
         FI_WARN(&direct_core, FI_LOG_CORE, "version %u.%u is newer than this library's, %u.%u\n",
                 FI_MAJOR(version), FI_MINOR(version), FI_MAJOR(DIRECT_VERSION),
                 FI_MINOR(DIRECT_VERSION));

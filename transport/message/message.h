@@ -74,7 +74,7 @@ struct message_lane {
  *      set     index handle crossing destination source ourselves
  *      set     key frame_bytes data_bytes segment_bytes_max remote_memory
  *      set     one_sided cut trains gathers waits_for_lane data_silent_since_ns flow
- *      read    ready send_error pulls
+ *      read    ready send_error pulls shares_memory
  *
  *  and nothing else: the first line when the peer is created (`index` also when it moves), the
  * second (what CONNECT and ACCEPT agree on) before message_peer_ready(), the third (abilities of
@@ -247,7 +247,7 @@ struct message_layer {
     struct list bundling;    /**< peers with messages held back */
     bool frame_kept;         /**< the frame just handled is in a chunk */
     uint32_t ready_peers;
-    uint32_t far_peers; /**< of these, those on other hosts */
+    uint32_t far_peers;                   /**< of these, those on other hosts */
     struct message_lane lanes[LANES_MAX]; /**< written by the opener, before traffic */
     struct pull *pull_memory;
     struct list free_pulls;

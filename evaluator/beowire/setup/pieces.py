@@ -194,9 +194,9 @@ def _off(prefix: str, chosen: Mapping[str, str]) -> str:
         "# Undoes env.sh: MPI programs use what they use by themselves.\n"
         f"unset {names}\n"
         f'{_LIST}=$(printf "%s\\n" "${{{_LIST}-}}" | tr ";" "\\n" |'
-        f' grep -Ev "^(({"|".join(_PLACES)})$|FI_BEOWIRE_)" | paste -s -d ";" -)\n'
+        f' sed -E "/^(({"|".join(_PLACES)})$|FI_BEOWIRE_)/d" | paste -s -d ";" -)\n'
         'LD_LIBRARY_PATH=$(printf "%s\\n" "${LD_LIBRARY_PATH-}" | tr ":" "\\n" |'
-        f' grep -Fxv "{for_shell(prefix)}/direct" | paste -s -d ":" -)\n'
+        f' {{ grep -Fxv "{for_shell(prefix)}/direct" || :; }} | paste -s -d ":" -)\n'
         + "".join(
             f'if [ -z "${name}" ]; then unset {name}; else export {name}; fi\n'
             for name in (_LIST, "LD_LIBRARY_PATH")

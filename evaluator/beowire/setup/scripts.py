@@ -208,7 +208,7 @@ def _start_broker(group: str) -> list[str]:
         "        systemctl daemon-reload && systemctl enable --now beowired.socket &&",
         # That it starts now shows what it lacks; without requests it ends after a minute.
         "        systemctl restart beowired.service; } 2>&1) || {",
-        "        said=$(journalctl -q -u beowired.service -o cat -n 20 2>/dev/null |",
+        "        said=$(journalctl -q -u beowired.service -o cat -n 20 --since=-1min 2>/dev/null |",
         "            sed -n 's/^beowired: //p' | tail -n 1)",
         '        why=$(echo "$why" | grep -v "^See " | tail -n 1)',
         '        fail "systemd does not start the broker: ${said:-$why};'

@@ -86,6 +86,13 @@ def test_handed_over__variables_of_libfabric_and_ucx() -> None:
     assert launch.handed_over(mpi("mpich"), variables) == {}
 
 
+def test_handed_over__not_the_libraries_place_if_it_is_not_set() -> None:
+    listed = {"OMPI_MCA_mca_base_env_list": "LD_LIBRARY_PATH;MINE;OTHER=3"}
+    for more in ({}, {"FI_A": "1"}):
+        told = launch.handed_over(mpi("openmpi5"), {**listed, **more})
+        assert told == {"OMPI_MCA_mca_base_env_list": ";".join(["MINE", "OTHER=3", *more])}
+
+
 def test_handed_over__our_settings_but_not_what_is_of_this_host() -> None:
     variables = {"FI_A": "1", "BEOWIRE_CONFIG": "", "BEOWIRE_RUNTIME_DIR": "/run/beowire"}
     told = launch.handed_over(mpi("openmpi5"), variables)

@@ -412,7 +412,7 @@ def test_setup__sudo_that_refuses__says_what_to_do(
 
 def environment_after(script: str) -> dict[str, str]:
     done = subprocess.run(
-        ["sh", "-euc", f"{script}\nenv -0"],
+        ["bash", "-euo", "pipefail", "-c", f"{script}\nenv -0"],
         env={"PATH": "/usr/bin:/bin", "HOME": "/home/u"},
         capture_output=True,
         check=True,

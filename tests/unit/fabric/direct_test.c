@@ -141,13 +141,13 @@ TEST(fi_getinfo__a_signed_description_of_each_interface)
     fi_freeinfo(info);
 }
 
-TEST(fi_getinfo__a_program_of_a_newer_libfabric_is_refused)
+TEST(fi_getinfo__a_program_of_a_newer_interface_is_refused)
 {
-    uint32_t newer = fi_version() + 1;
+    uint32_t newer = FI_VERSION(FI_MAJOR(fi_version()) + 1, 0);
     struct fi_info *info = NULL;
 
     assert_int_equal(fi_getinfo(newer, NULL, NULL, 0, NULL, &info), -FI_ENOSYS);
-    assert_int_equal(fi_getinfo(newer - 1, NULL, NULL, 0, NULL, &info), 0);
+    assert_int_equal(fi_getinfo(fi_version() + 1, NULL, NULL, 0, NULL, &info), 0);
     fi_freeinfo(info);
 }
 

@@ -133,10 +133,14 @@ def handed_over(mpi: Installation, variables: Mapping[str, str]) -> dict[str, st
         return {}
     chosen = sorted(name for name in variables if name.startswith(_LIBRARIES) or name in _SETTINGS)
     # What the user has in the list himself stays there.
-    kept = [one for one in variables.get(HANDED_OVER, "").split(";") if one]
+    own = variables.get(HANDED_OVER, "")
+    kept = [one for one in own.split(";") if one]
     kept = [one for one in kept if one.partition("=")[0] not in chosen]
+    # A name without a variable ends mpirun of Open MPI 5, and hides from 4 what comes after it:
+    # ours is listed by env.sh, and may have been unset since.
+    kept = [one for one in kept if one != "LD_LIBRARY_PATH" or one in variables]
     listed = ";".join([*kept, *(_in_list(name, variables[name]) for name in chosen)])
-    return {HANDED_OVER: listed} if chosen else {}
+    return {HANDED_OVER: listed} if listed != own else {}
 
 
 def _in_list(name: str, value: str) -> str:

@@ -385,11 +385,25 @@ FIXTURE_TEST(message_initial_credit__less_the_more_peers_there_are)
                  {500, MESSAGE_PEER_CHUNKS}};
     struct message_peer *peer = &fixture->peers[0];
     const uint32_t ready = fixture->layer.ready_peers;
+    const uint32_t far = fixture->layer.far_peers;
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fixture->layer.ready_peers = cases[i].ready;
+        fixture->layer.ready_peers = fixture->layer.far_peers = cases[i].ready;
         assert_int_equal(message_initial_credit(&fixture->layer, peer), cases[i].credit);
         message_return_credit(&fixture->layer, peer, cases[i].credit);
     }
     fixture->layer.ready_peers = ready;
+    fixture->layer.far_peers = far;
+}
+
+FIXTURE_TEST(message_peer_shares_memory__is_not_far)
+{
+    struct message_peer *peer = &fixture->peers[0];
+    const uint32_t far = fixture->layer.far_peers;
+
+    assert_int_equal(far, fixture->layer.ready_peers);
+    for (unsigned i = 0; i < 4; i++) { /* each twice */
+        message_peer_shares_memory(&fixture->layer, peer, i < 2);
+        assert_int_equal(fixture->layer.far_peers, i < 2 ? far - 1 : far);
+    }
 }

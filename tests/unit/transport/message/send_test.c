@@ -426,7 +426,7 @@ FIXTURE_TEST(message_send__nothing_goes_unasked_from_who_has_many_peers)
     uint8_t *data = pattern(LONG_BYTES);
 
     for (unsigned i = 0; i < 2; i++) {
-        fixture->layer.ready_peers = PULL_FREE_PEERS + 1 - i;
+        fixture->layer.far_peers = PULL_FREE_PEERS + 1 - i;
         assert_int_equal(
             message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
         struct frame frame = pushed_frame(fixture, 0, i);

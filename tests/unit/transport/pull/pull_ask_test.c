@@ -293,7 +293,7 @@ static void make_many_ready(struct fixture *fixture)
     for (unsigned i = 2; i < PEERS; i++) {
         make_ready(fixture, i);
     }
-    fixture->layer.ready_peers = MANY;
+    fixture->layer.ready_peers = fixture->layer.far_peers = MANY;
 }
 
 FIXTURE_TEST(pull_ask__of_many_peers_little_at_first_and_more_as_it_comes)
@@ -379,6 +379,54 @@ FIXTURE_TEST(pull_ask__of_a_crowd_no_more_than_a_switch_has_room_for)
     check_nothing_outstanding(fixture);
 }
 
+/** Few senders are left, or all are on our host. */
+FIXTURE_TEST(pull_ask__whole_blocks_of_those_that_are_no_crowd)
+{
+    const uint64_t bytes = 4 * BLOCK;
+    struct transfer transfers[PULL_CROWD_PEERS + 1];
+
+    make_many_ready(fixture);
+    for (unsigned i = 0; i <= PULL_CROWD_PEERS; i++) {
+        message_peer_shares_memory(&fixture->layer, &fixture->peers[i], true);
+        transfers[i] = begin(fixture, i, i, bytes, bytes);
+        assert_false(fixture->layer.pulls_crowd);
+    }
+    for (unsigned i = 0; i <= PULL_CROWD_PEERS; i++) {
+        fail_peer(fixture, i, -ETIMEDOUT);
+        end(&transfers[i]);
+    }
+    assert_int_equal(fixture->layer.pulled_peers, 0);
+}
+
+FIXTURE_TEST(pull_ask__a_crowd_ends_with_its_senders)
+{
+    const uint64_t bytes = 16 * BLOCK;
+    struct transfer transfers[PULL_CROWD_PEERS + 1];
+    uint64_t largest = 0;
+    struct pull_ask ask;
+
+    make_many_ready(fixture);
+    for (unsigned i = 0; i <= PULL_CROWD_PEERS; i++) {
+        transfers[i] = begin(fixture, i, i, bytes, bytes);
+    }
+    assert_true(fixture->layer.pulls_crowd);
+    for (unsigned i = 1; i <= PULL_CROWD_PEERS; i++) {
+        fail_peer(fixture, i, -ETIMEDOUT);
+        assert_int_equal(completed(fixture).status, -ETIMEDOUT);
+        end(&transfers[i]);
+    }
+    assert_false(fixture->layer.pulls_crowd);
+    while (ask_next(&fixture->layer, START_NS, &ask)) {
+        uint64_t asked_bytes = (unsigned)__builtin_popcountll(ask.wanted) * SEGMENT;
+        largest = asked_bytes > largest ? asked_bytes : largest;
+        bring_all(&transfers[0], &ask, 0, START_NS);
+    }
+    assert_int_equal(largest, BLOCK);
+    check_complete(&transfers[0]);
+    end(&transfers[0]);
+    check_nothing_outstanding(fixture);
+}
+
 /** A piece has come, and before the next is requested, the answer to an earlier request. */
 FIXTURE_TEST(pull_data__the_rest_of_a_block_comes_late_and_unrequested)
 {
@@ -387,8 +435,13 @@ FIXTURE_TEST(pull_data__the_rest_of_a_block_comes_late_and_unrequested)
 
     assert_int_equal(whole.wanted, UINT64_MAX);
     make_many_ready(fixture);
-    struct transfer other = begin(fixture, 1, 2, BLOCK, BLOCK); /* a crowd */
-    (void)asked(fixture, START_NS);
+    struct transfer others[PULL_CROWD_PEERS]; /* with them it is a crowd */
+    for (unsigned i = 0; i < PULL_CROWD_PEERS; i++) {
+        others[i] = begin(fixture, 1 + i, 2, BLOCK, BLOCK);
+    }
+    for (unsigned i = 0; i < PULL_CROWD_PEERS; i++) {
+        (void)asked(fixture, START_NS);
+    }
     struct pull_ask piece = asked(fixture, START_NS + PULL_TIMEOUT_FIRST_NS);
     assert_int_equal(piece.message, 1);
     assert_true(piece.wanted != whole.wanted);
@@ -396,8 +449,10 @@ FIXTURE_TEST(pull_data__the_rest_of_a_block_comes_late_and_unrequested)
     check_balance(fixture);
     bring_all(&transfer, &whole, piece.wanted, START_NS + PULL_TIMEOUT_FIRST_NS);
     check_complete(&transfer);
-    fail_peer(fixture, 1, -ETIMEDOUT);
+    for (unsigned i = 0; i < PULL_CROWD_PEERS; i++) {
+        fail_peer(fixture, 1 + i, -ETIMEDOUT);
+        end(&others[i]);
+    }
     check_nothing_outstanding(fixture);
     end(&transfer);
-    end(&other);
 }
