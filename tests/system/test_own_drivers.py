@@ -67,25 +67,6 @@ def test_compare__own_driver_is_a_row(tmp_path: Path) -> None:
     assert (tmp_path / "o" / "report.html").is_file()
 
 
-def test_compare__daemons_that_it_started_are_its_own(tmp_path: Path) -> None:
-    """Otherwise their use of processors is taken for that of other programs."""
-    # The shell in brackets has ended when the next command begins.
-    daemon = "read go <go; exec cut -d' ' -f4 /proc/self/stat >said"
-    told = f'mkfifo go said; (sh -c "{daemon}" &); echo >go; echo 8 $(cat said)e-9'
-    words = ("--drivers", "pipe", "--sizes", "8", "--time", "1", "--out", "o")
-    with subprocess.Popen(
-        [ROOT / "beowire", "compare", *words, "--driver-command", f"told={told}"],
-        cwd=tmp_path,
-        env={**os.environ, "BEOWIRE_CONFIG": ""},
-        stdout=subprocess.DEVNULL,
-    ) as process:
-        assert process.wait(60) == 0
-    found = read_record(tmp_path / "o" / "record.jsonl").results
-    parent = next(one for one in found if one.driver == "told").half_rtt_ns
-    assert parent is not None
-    assert round(parent.median) == process.pid
-
-
 def test_compare__wrong_drivers__nothing_is_measured_and_each_is_named(tmp_path: Path) -> None:
     no_c = tmp_path / "notes.txt"
     no_c.write_text("Not a program.\n")

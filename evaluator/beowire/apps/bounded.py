@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A command that ends in time, whatever it does, and of which nothing is left behind."""
 
+import ctypes
 import os
 import select
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from beowire.conduct.others import adopting
+import psutil
+
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 
@@ -23,6 +25,12 @@ _GRACE_S = 5.0
 #: What a program may print. What is beyond is no result.
 _MOST_BYTES = 8 << 20
 _LOOK_S = 0.5
+
+#: prctl(2)
+_PR_SET_CHILD_SUBREAPER = 36
+
+#: Daemons that outlived the run in which they were made.
+_adopted: set[int] = set()
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ def run(
     with (
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,
-        adopting(),
+        _adopting(),
     ):
         process: subprocess.Popen[bytes] | None = None
         begun = time.monotonic()
@@ -80,6 +88,25 @@ def run(
         return Ended(
             128 - status if status < 0 else status, _text(output), _text(errors), took, stopped
         )
+
+
+@contextmanager
+def _adopting() -> Iterator[None]:
+    """Daemons that a launcher makes (Open MPI 4's on each node) are ours: what they use is not
+    others' (others.py). Those that have ended are reaped; who ends later is by the next run."""
+    before = {child.pid for child in psutil.Process().children()} - _adopted
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        _adopted.clear()
+        for child in psutil.Process().children():
+            if child.pid not in before:
+                with suppress(ChildProcessError):
+                    if os.waitpid(child.pid, os.WNOHANG)[0] == 0:
+                        _adopted.add(child.pid)
 
 
 def _wait(process: "subprocess.Popen[bytes]", seconds: float, files: Sequence[IO[bytes]]) -> str:

@@ -13,7 +13,7 @@ from beowire import __version__, files
 from beowire.conduct import How, Loading, own_commands
 from beowire.conduct.load import Backgrounds
 from beowire.conduct.measure import Measurement, Progress
-from beowire.conduct.others import Others, adopting
+from beowire.conduct.others import Others
 from beowire.conduct.own_commands import OwnCommand
 from beowire.conduct.survey import Survey, survey
 from beowire.doctor.ends import found_at
@@ -156,10 +156,7 @@ def run(
         writer = _create(request)
         load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
-            with (
-                Backgrounds(launcher, request.loads, load_s, interrupts) as background,
-                adopting(),
-            ):
+            with Backgrounds(launcher, request.loads, load_s, interrupts) as background:
                 comparison = _Comparison(
                     launcher,
                     request,

@@ -8,15 +8,10 @@ is nobody's. Where the kernel leaves it in the time of processes (interrupt_time
 in what all used as well, or others vanish behind our own interrupts.
 """
 
-import ctypes
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
 
 from beowire.conduct import interrupt_time
 from beowire.record.lines import BUSY_SHARE
@@ -36,12 +31,6 @@ _TIMES = slice(11, 15)
 _KERNEL = 2
 
 
-#: prctl(2)
-_PR_SET_CHILD_SUBREAPER = 36
-
-#: Daemons that outlived the run in which they were made.
-_adopted: set[int] = set()
-
 #: Looks are at least so far apart, and so much has to be left for one at the end. What the kernel
 #: says of processes and of processors does not agree to the tick, nor is all of it read at the same
 #: moment: on a machine of two processors that were busy with short processes pieces of two seconds
@@ -50,25 +39,6 @@ _adopted: set[int] = set()
 _INTERVAL_S = 2.0
 _LONG_S = 10.0
 _SHORTEST_S = 1.0
-
-
-@contextmanager
-def adopting() -> Iterator[None]:
-    """Daemons that a launcher makes (Open MPI 4's on each node) are ours: what they use is not
-    others'. Those that have ended are reaped; who ends later is by the next run."""
-    before = {child.pid for child in psutil.Process().children()} - _adopted
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    try:
-        yield
-    finally:
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-        _adopted.clear()
-        for child in psutil.Process().children():
-            if child.pid not in before:
-                with suppress(ChildProcessError):
-                    if os.waitpid(child.pid, os.WNOHANG)[0] == 0:
-                        _adopted.add(child.pid)
 
 
 @dataclass(frozen=True)
