@@ -63,6 +63,18 @@ def test_run__what_others_used__is_looked_at_between_rounds(
     assert record.end.busy_cpus == 0.4
 
 
+def test_run__drivers_with_daemons__what_others_used_is_not_known(
+    launcher: FakeLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beowire.conduct.others.Others.busy", lambda *_: Busy(1.0, 0.4))
+    for name, prefixes in (("with", ("stea",)), ("without", ("mpi:openmpi", "pvm"))):
+        monkeypatch.setattr("beowire.compare.run._WITH_DAEMONS", prefixes)
+        run(launcher, _request(tmp_path / name, sizes=[8]), Interrupts())
+        end = read_record(tmp_path / name / "record.jsonl").end
+        assert end is not None
+        assert (end.busy_s, end.busy_cpus) == ((None, None) if name == "with" else (1.0, 0.4))
+
+
 def test_run__a_schedule_that_is_too_long__is_made_coarser(
     launcher: FakeLauncher, tmp_path: Path
 ) -> None:
