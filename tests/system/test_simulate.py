@@ -93,7 +93,8 @@ def test_simulate__summary_for_people(run_beowire: RunBeowire) -> None:
 
 
 def test_scale__all_messages_arrive_by_whatever_the_switch_drops(run_beowire: RunBeowire) -> None:
-    words = "simulate scale --workload incast --nodes 40 --size 64K --buffer 40000".split()
+    size = ("--nodes", "40", "--size", "64K", "--buffer", "40000")
+    words = ("simulate", "scale", "--workload", "incast", *size)
     found, again = (json.loads(run_beowire(*words).stdout) for _ in range(2))
     assert found["received"] == found["messages"] == 39
     assert 0 < found["frames_dropped"] <= found["frames_again"]
