@@ -551,7 +551,8 @@
 #define KEEPER_THREAD_INTERVAL_NS 1000000u
 
 /** The keeper's next interval if this many bytes have moved in one, over all lanes. A window of a
- *  long message takes about a millisecond, and its sender should not wait 100 ms for the next. */
+ *  long message takes about a millisecond, and its sender should not wait 100 ms for the next; the
+ *  first may be as short as PULL_BEGIN_BYTES. */
 #define KEEPER_MOVING_INTERVAL_NS 1000000u
 #define KEEPER_MOVING_BYTES 4096u
 

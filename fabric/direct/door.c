@@ -68,7 +68,7 @@ static bool is_asked_for(const char *names)
     while (asked && names != NULL && *names != '\0') {
         size_t length = strcspn(names, ";");
         bool excludes = *names == '^';
-        asked = direct_is_chosen("", NAME) && length == excludes + strlen(NAME) &&
+        asked = length == excludes + strlen(NAME) &&
                 strncasecmp(names + excludes, NAME, strlen(NAME)) == 0;
         asked = asked != excludes;
         names += length;

@@ -51,7 +51,7 @@ static void settle(struct message_layer *layer, const struct pull *pull, struct 
     struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
     pull_path_measure(path, block->accounted_bytes, now_ns);
-    if (!layer->pulls_crowd) {
+    if (!layer->pulls_crowd && pull_path_is_limited(layer, pull->peer)) {
         layer->pull_window_bytes += block->accounted_bytes;
     }
     pull_path_settle(layer, pull->peer, block);

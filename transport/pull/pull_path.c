@@ -117,7 +117,8 @@ void pull_path_begin_peer(struct message_layer *layer, struct message_peer *peer
     if (layer->pulls_crowd) {
         uint32_t ports = layer->far_peers > 0 ? layer->far_peers : 1;
         layer->pull_window_bytes = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / ports;
-    } else if (layer->pulled_peers == 1 && layer->pulled_last != peer->handle) {
+    } else if (layer->pulled_peers == 1 &&
+               (layer->pulled_last != peer->handle || layer->pull_window_bytes == 0)) {
         layer->pull_window_bytes = PULL_BEGIN_BYTES;
     }
     layer->pulled_last = peer->handle;
@@ -140,10 +141,13 @@ bool pull_path_has_share(const struct message_layer *layer, const struct message
 {
     uint64_t out = 0;
 
+    if (!layer->pulls_crowd || !pull_path_is_limited(layer, peer)) {
+        return false;
+    }
     for (uint32_t lanes = peer->usable_lanes; lanes != 0; lanes &= lanes - 1) {
         out += peer->pull_paths[__builtin_ctz(lanes)].outstanding_bytes;
     }
-    return layer->pulls_crowd && pull_path_is_limited(layer, peer) && out > 0 &&
+    return out > 0 &&
            out + pull_path_bytes(layer, peer) > layer->pull_window_bytes / layer->pulled_peers;
 }
 

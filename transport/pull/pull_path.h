@@ -10,9 +10,9 @@
  * first frame that comes ends this. If there is another path, blocks move to it at the first
  * silence.
  *
- * An endpoint with more than PULL_FREE_PEERS peers does not know how many will send to it next, and
- * a port of a switch has room for few blocks. So it begins with PULL_BEGIN_BYTES, and requests as
- * much more as has come. While more than PULL_CROWD_PEERS send (a *crowd*), it
+ * An endpoint with more than PULL_FREE_PEERS peers on other hosts does not know how many will send
+ * to it next, and a port of a switch has room for few blocks. So it requests PULL_BEGIN_BYTES of
+ * one sender, and as much more as has come. While more than PULL_CROWD_PEERS send (a *crowd*), it
  * requests little, in small pieces, and of each an equal share. In an all-to-all, senders then
  * serve many receivers at the same time, and none of these waits for one sender.
  *

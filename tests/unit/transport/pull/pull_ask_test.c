@@ -304,7 +304,9 @@ FIXTURE_TEST(pull_ask__of_many_peers_little_at_first_and_more_as_it_comes)
     struct pull_ask ask;
 
     make_many_ready(fixture);
+    fixture->layer.pulled_last = fixture->peers[0].handle; /* as when it is the first of all */
     struct transfer transfer = begin(fixture, 0, 1, bytes, bytes);
+    assert_int_equal(fixture->layer.pull_window_bytes, PULL_BEGIN_BYTES);
     while (ask_next(&fixture->layer, START_NS, &ask)) {
         uint64_t asked_bytes = (unsigned)__builtin_popcountll(ask.wanted) * SEGMENT;
         assert_true(fixture->layer.lanes[0].outstanding_bytes <= most);
@@ -391,6 +393,10 @@ FIXTURE_TEST(pull_ask__whole_blocks_of_those_that_are_no_crowd)
         transfers[i] = begin(fixture, i, i, bytes, bytes);
         assert_false(fixture->layer.pulls_crowd);
     }
+    struct pull_ask ask = asked(fixture, START_NS);
+    assert_int_equal(ask.wanted, UINT64_MAX);
+    bring_all(&transfers[ask.message], &ask, 0, START_NS);
+    assert_int_equal(fixture->layer.pull_window_bytes, 0); /* it is for other hosts */
     for (unsigned i = 0; i <= PULL_CROWD_PEERS; i++) {
         fail_peer(fixture, i, -ETIMEDOUT);
         end(&transfers[i]);
