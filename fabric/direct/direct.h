@@ -22,6 +22,8 @@
 #include <rdma/providers/fi_prov.h>
 #include <stdbool.h>
 
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
 #define DIRECT_EXPORTED __attribute__((visibility("default")))
 
 /** Gives the function `function` the name `symbol`, such as "fi_open@@FABRIC_1.5"; `alias_name` is

@@ -15,8 +15,6 @@ static const char *const levels[] = {"warn", "trace", "info", "debug"};
 static const char *const subsystems[] = {"core", "fabric", "domain", "ep_ctrl", "ep_data",
                                          "av",   "cq",     "eq",     "mr",      "cntr"};
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
 struct fi_provider direct_core = {.name = "core", .version = DIRECT_VERSION};
 
 static int level_shown = -1; /* none */

@@ -57,7 +57,7 @@ static int truth(const char *text)
 {
     static const char *const words[] = {"0", "1", "false", "true", "no", "yes", "off", "on"};
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < COUNT(words); i++) {
         if (strcasecmp(text, words[i]) == 0) {
             return (int)(i % 2);
         }

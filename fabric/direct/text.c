@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define TEXT_BYTES 256
 
 DIRECT_EXPORTED const char *fi_strerror(int errnum)
