@@ -40,7 +40,8 @@
     DIRECT_SYMBOL(function, function##_1_7, name "@FABRIC_1.7");                                   \
     DIRECT_SYMBOL(function, function##_1_8, name "@FABRIC_1.8");                                   \
     DIRECT_SYMBOL(function, function##_1_9, name "@FABRIC_1.9");                                   \
-    DIRECT_SYMBOL(function, function##_1_10, name "@@FABRIC_1.10")
+    DIRECT_SYMBOL(function, function##_1_10, name "@FABRIC_1.10");                                 \
+    DIRECT_SYMBOL(function, function##_1_11, name "@@FABRIC_1.11")
 
 /** The newest interface whose structures are known. */
 #define DIRECT_VERSION FI_VERSION(2, 6)

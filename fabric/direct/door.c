@@ -49,7 +49,9 @@ static void load(void)
         directory += *directory == ':';
     }
     if (dladdr(&once, &self) != 0 && strrchr(self.dli_fname, '/') != NULL) {
-        load_from(self.dli_fname, (int)(strrchr(self.dli_fname, '/') - self.dli_fname), "../");
+        int length = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
+        load_from(self.dli_fname, length, "../fabric/"); /* as `beowire setup` puts it */
+        load_from(self.dli_fname, length, "../");
     }
 }
 

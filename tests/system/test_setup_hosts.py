@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -97,6 +98,18 @@ def test_doctor__finds_what_stops_frames(hosts: Hosts) -> None:
     assert found["frames"]["state"] == "bad"
     assert "0x88B5" in found["frames"]["do"]
     assert found["UDP"]["state"] in ("ok", "worse")  # the hosts share processors
+
+
+def test_direct__finds_the_provider_in_the_prefix(run_beowire: RunBeowire, tmp_path: Path) -> None:
+    """Also if FI_PROVIDER_PATH is not set."""
+    prefix = tmp_path / "beowire"
+    done = run_beowire("setup", "--prefix", str(prefix), "--apply")
+    assert done.returncode == 0, done.stderr
+    library = prefix / "direct" / "libfabric.so.1"
+    ask = "lib.fi_getparams(*map(byref, (c_void_p(), n := c_int()))); print(n.value)"
+    words = [sys.executable, "-c", f"from ctypes import *; lib = CDLL({str(library)!r}); {ask}"]
+    said = subprocess.run(words, env={}, capture_output=True, text=True, check=True)
+    assert int(said.stdout) > 0  # those of the provider
 
 
 def test_doctor__here_changes_nothing(run_beowire: RunBeowire) -> None:

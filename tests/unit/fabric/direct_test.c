@@ -42,8 +42,8 @@ static int found(const char *provider)
 TEST(symbols__in_each_version_that_callers_since_libfabric_1_3_may_need)
 {
     const char *const changing[] = {"fi_getinfo", "fi_dupinfo", "fi_freeinfo"};
-    const char *const changes[] = {"FABRIC_1.3", "FABRIC_1.7", "FABRIC_1.8", "FABRIC_1.9",
-                                   "FABRIC_1.10"};
+    const char *const changes[] = {"FABRIC_1.3", "FABRIC_1.7",  "FABRIC_1.8",
+                                   "FABRIC_1.9", "FABRIC_1.10", "FABRIC_1.11"};
     const char *const others[][2] = {
         {"fi_fabric", "FABRIC_1.1"},       {"fi_fabric2", "FABRIC_1.8"},
         {"fi_open", "FABRIC_1.5"},         {"fi_tostr_r", "FABRIC_1.4"},
@@ -57,7 +57,7 @@ TEST(symbols__in_each_version_that_callers_since_libfabric_1_3_may_need)
 
     assert_non_null(library);
     for (size_t i = 0; i < 3; i++) {
-        for (size_t j = 0; j < 5; j++) {
+        for (size_t j = 0; j < sizeof changes / sizeof changes[0]; j++) {
             assert_non_null(dlvsym(library, changing[i], changes[j]));
         }
         /* Its structures are others. */
