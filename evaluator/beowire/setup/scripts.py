@@ -187,6 +187,14 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         ' fail "libfabric does not load $prefix/fabric/libbeowire-fi.so: see'
         ' \\`FI_LOG_LEVEL=warn FI_PROVIDER_PATH=$prefix/fabric fi_info -p beowire\\`"',
         "fi",
+        # Where there is no fi_info, too. Both need nothing but the C library.
+        *(
+            f'why=$(LD_BIND_NOW=1 LD_PRELOAD="./{DIRECT} ./{PROVIDER}" env true 2>&1) &&'
+            ' [ -z "$why" ] ||'
+            ' fail "${why##*ERROR: ld.so: } Is $prefix mounted noexec? Use another --prefix"'
+            for one in files
+            if one.path == DIRECT
+        ),
         *(_start_broker(group) if _has_broker(files) else []),
     ]
     return "\n".join(lines) + "\n"

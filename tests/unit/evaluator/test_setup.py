@@ -21,6 +21,11 @@ from beowire.setup.hosts import BySudo, ThisHost, on_all
 from beowire.setup.pieces import MANIFEST, Piece
 from beowire.setup.plan import Plan, plan
 
+#: What the dynamic linker says of a library.
+OLD = r"libc.so.6: version \`GLIBC_9.9' not found (required by it)"
+
+PATH = "PATH=/usr/bin:/bin; export PATH; umask 022; fi_info() { :; }"
+
 
 @pytest.fixture(name="engine", autouse=True)
 def make_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -35,10 +40,8 @@ def make_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (engine / name).write_bytes(f"first {name}".encode())
     (engine / "beowired.service.in").write_text("ExecStart=@sbindir@/beowired\n", encoding="ascii")
     monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(engine))
-    # No libfabric here could load that.
-    monkeypatch.setattr(
-        scripts, "_PATH", "PATH=/usr/bin:/bin; export PATH; umask 022; fi_info() { :; }"
-    )
+    # Nothing here could load that.
+    monkeypatch.setattr(scripts, "_PATH", f"{PATH}; env() {{ :; }}")
     return engine
 
 
@@ -303,6 +306,18 @@ def test_apply__what_is_in_use_stays_what_it_is(tmp_path: Path, engine: Path) ->
         (engine / "fabric" / "libbeowire-fi.so").write_bytes(b"second")
         assert run("--prefix", str(prefix), "--apply")[1] is None
         assert used.read() == b"first fabric/libbeowire-fi.so"
+
+
+def test_apply__libraries_that_do_not_load_there__says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "_PATH", PATH)
+    _, error = run("--prefix", str(tmp_path / "one"), "--apply")
+    assert "libbeowire-fi.so' from LD_PRELOAD cannot be preloaded (file too short)" in str(error)
+    assert "another --prefix" in str(error)
+    monkeypatch.setattr(scripts, "_PATH", f'{PATH}; env() {{ echo "$LD_PRELOAD: {OLD}"; }}')
+    _, error = run("--prefix", str(tmp_path / "two"), "--apply")
+    assert "its C library is too old for this engine (GLIBC_9.9 is missing)" in str(error)
 
 
 def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
