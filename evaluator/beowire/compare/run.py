@@ -63,17 +63,6 @@ BUFFER_DRIVER = "tcp-buffer"
 _FRAME_OVERHEAD_BYTES = 14 + 24
 
 
-#: Drivers that begin like this start daemons, which leave our family of processes: what these use
-#: would be taken for that of other programs.
-_WITH_DAEMONS = ("mpi:openmpi", "pvm")
-
-
-def _is_all_ours(kind: str, drivers: Sequence[DriverInfo]) -> bool:
-    """Whether everything measured runs on this machine, including machines of a lab, in processes
-    that are known to be ours."""
-    return kind != "hosts" and not any(one.name.startswith(_WITH_DAEMONS) for one in drivers)
-
-
 @dataclass(frozen=True)
 class Request:
     """What the user asked for, checked."""
@@ -245,20 +234,23 @@ class _Comparison:
         except KeyboardInterrupt:
             status = "interrupted"
         with self._interrupts.held():
-            ours = _is_all_ours(self._launcher.kind, drivers)
-            busy = others.busy() if ours else None
+            busy = others.busy() if self._all_is_ours() else None
             self._write(
                 End(
                     finished=datetime.now(UTC),
                     status=status,
                     elapsed_s=time.monotonic() - begun,
-                    other_cpus=others.cpus() if ours else None,
+                    other_cpus=others.cpus() if self._all_is_ours() else None,
                     busy_s=busy.seconds if busy else None,
                     busy_cpus=busy.cpus if busy else None,
                 )
             )
             self._writer.finish()
         return Outcome(list(dict.fromkeys(failures)), status == "interrupted")
+
+    def _all_is_ours(self) -> bool:
+        """Whether everything measured runs on this machine, including machines of a lab."""
+        return self._launcher.kind != "hosts"
 
     def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
         request = self._request
@@ -292,7 +284,7 @@ class _Comparison:
             self._survey,
             self._interrupts,
             self._write,
-            lambda progress: self._between_rounds(progress, launch),
+            lambda progress: self._between_rounds(progress, launch, measurement),
         )
         if launch == 1:
             self._display.starting(len(drivers), request.seconds, request.launches)
@@ -304,12 +296,13 @@ class _Comparison:
             raise
         finally:
             with self._interrupts.held():
+                self._others.follow(measurement.pids)
                 measurement.end()
                 failures.extend(measurement.failures)
 
-    def _between_rounds(self, progress: Progress, launch: int) -> None:
+    def _between_rounds(self, progress: Progress, launch: int, measurement: Measurement) -> None:
         self._display.show(progress, launch, self._request.launches)
-        self._others.look()
+        self._others.look(measurement.pids)
 
     def _run_commands(self, launch: int, failures: list[str]) -> None:
         for text in [None, *(load.text for load in self._request.loads)]:

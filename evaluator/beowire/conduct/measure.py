@@ -154,6 +154,12 @@ class Measurement:
                 if not cell.written:
                     self._write(cell, "time" if status == "ok" else "error", status)
 
+    @property
+    def pids(self) -> list[int]:
+        """The sessions' engines, as this machine numbers them; none on others."""
+        sessions = self._sessions.values() if one_machine(self._launcher) else ()
+        return [pid for session in sessions for pid in session.pids]
+
     def end(self) -> None:
         """Ends all engines, bounded in time."""
         open_ones: list[Session | Conductor] = [*self._sessions.values()]

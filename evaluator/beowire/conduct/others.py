@@ -3,13 +3,15 @@
 it was much, since a burst that spoils a third of a run is little in the mean.
 
 What all used is the kernel's; what we used is taken off: this process, what has ended that it
-started, and what of that still runs. The time of interrupts, most of which our own traffic makes,
-is nobody's. Where the kernel leaves it in the time of processes (interrupt_time.py), it has to be
-in what all used as well, or others vanish behind our own interrupts.
+started, what of that still runs, and engines that an MPI's daemons have started for us. The time of
+interrupts, most of which our own traffic makes, is nobody's. Where the kernel leaves it in the time
+of processes (interrupt_time.py), it has to be in what all used as well, or others vanish behind our
+own interrupts.
 """
 
 import os
 import time
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +68,10 @@ class Others:
         """`proc` is for tests."""
         self._proc = proc
         self._apart = interrupt_time.is_apart()
+        self._engines: Collection[int] = ()
+        #: Ticks of those that daemons have started, also after their end: nobody of ours waits for
+        #: them.
+        self._strays: dict[int, int] = {}
         self._begun = self._usage()
         self._last = self._begun
         self._busy_at = BUSY_SHARE * (os.cpu_count() or 1)
@@ -75,11 +81,17 @@ class Others:
         #: been counted.
         self._before: tuple[float, float] | None = None
 
-    def look(self) -> None:
+    def look(self, engines: Collection[int] = ()) -> None:
         """Looks, if the last time is long enough ago: may be called as often as one likes, when
-        nothing is measured."""
+        nothing is measured. `engines`: processes that are ours, whoever started them."""
         if self._last is not None and time.monotonic() - self._last.at_s >= _INTERVAL_S:
+            self._engines = engines
             self._count(self._usage())
+
+    def follow(self, engines: Collection[int]) -> None:
+        """To be called before these end: what they use later is not seen."""
+        self._engines = engines
+        self._usage()
 
     def busy(self) -> Busy | None:
         """How long others used much, and how much then, as far as it was looked at; None: it cannot
@@ -124,35 +136,41 @@ class Others:
             ticks = sum(int(words[column]) for column in columns)
         except (OSError, ValueError, IndexError):
             return None
-        running = _running(self._proc, softirqs=not self._apart)
+        running = self._running() / os.sysconf("SC_CLK_TCK")
         ended = os.times()
         own_s = ended.user + ended.system + ended.children_user + ended.children_system + running
         return Usage(time.monotonic(), ticks / os.sysconf("SC_CLK_TCK"), own_s)
 
+    def _running(self) -> int:
+        """Ticks of what runs that is ours; and of the kernel's threads for softirqs, which take
+        them up where there are many."""
+        ticks: dict[int, int] = {}
+        children: dict[int, list[int]] = {}
+        softirqs = 0
+        for directory in self._proc.iterdir():
+            if not directory.name.isdecimal():
+                continue
+            try:
+                text = (directory / "stat").read_text(encoding="ascii", errors="replace")
+            except OSError:
+                continue  # it has ended
+            before, _, after = text.rpartition(")")
+            words = after.split()
+            pid, parent = int(directory.name), int(words[_PARENT])
+            ticks[pid] = sum(map(int, words[_TIMES]))
+            children.setdefault(parent, []).append(pid)
+            if not self._apart and parent == _KERNEL and "(ksoftirqd/" in before:
+                softirqs += ticks[pid]
+        ours = _below(os.getpid(), children)
+        for pid in self._engines:
+            if pid in ticks and pid not in ours:
+                self._strays[pid] = sum(ticks[one] for one in (pid, *_below(pid, children)))
+        return softirqs + sum(ticks[pid] for pid in ours) + sum(self._strays.values())
 
-def _running(proc: Path, *, softirqs: bool) -> float:
-    """Seconds of what runs that we have started, directly or not; of the kernel's threads for
-    `softirqs` as well, which take them up where there are many."""
-    ticks: dict[int, int] = {}
-    children: dict[int, list[int]] = {}
-    found: list[int] = []
-    for directory in proc.iterdir():
-        if not directory.name.isdecimal():
-            continue
-        try:
-            text = (directory / "stat").read_text(encoding="ascii", errors="replace")
-        except OSError:
-            continue  # it has ended
-        before, _, after = text.rpartition(")")
-        words = after.split()
-        pid, parent = int(directory.name), int(words[_PARENT])
-        ticks[pid] = sum(map(int, words[_TIMES]))
-        children.setdefault(parent, []).append(pid)
-        if softirqs and parent == _KERNEL and "(ksoftirqd/" in before:
-            found.append(pid)
-    families = [os.getpid()]
-    while families:
-        ours = children.get(families.pop(), [])
-        found += ours
-        families += ours
-    return sum(ticks[pid] for pid in found) / os.sysconf("SC_CLK_TCK")
+
+def _below(pid: int, children: Mapping[int, list[int]]) -> list[int]:
+    """What this process has started, directly or not."""
+    found = list(children.get(pid, []))
+    for one in found:
+        found += children.get(one, [])
+    return found

@@ -117,6 +117,26 @@ def test_cpus__what_runs_of_ours_is_not_others(
     assert looking.cpus() == pytest.approx(0.4)
 
 
+def test_cpus__what_daemons_have_started_for_us_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch)
+    us = os.getpid()
+    looking = others.Others(tmp_path)
+    machine.process(us + 1, us, "engine", 1, 0)
+    machine.process(us + 2, 1, "orted", 0, 0)
+    machine.process(us + 3, us + 2, "engine", 2, 1)
+    machine.process(us + 4, us + 3, "its child", 4, 0)
+    looking.follow([us + 1, us + 3])
+    machine.own = 1.0  # it has ended, as has the other one, for which nobody of ours waits
+    for pid in range(us + 1, us + 5):
+        (tmp_path / str(pid) / "stat").unlink()
+    looking.follow([])
+    machine.now = 110.0
+    machine.used(1000 + 1 + 7 + 4)
+    assert looking.cpus() == pytest.approx(0.4)
+
+
 def test_cpus__not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(tmp_path, monkeypatch)
     assert others.Others(tmp_path / "nothing").cpus() is None

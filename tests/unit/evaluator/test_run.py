@@ -63,16 +63,19 @@ def test_run__what_others_used__is_looked_at_between_rounds(
     assert record.end.busy_cpus == 0.4
 
 
-def test_run__drivers_with_daemons__what_others_used_is_not_known(
+def test_run__its_engines_are_ours_whoever_started_them(
     launcher: FakeLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("beowire.conduct.others.Others.busy", lambda *_: Busy(1.0, 0.4))
-    for name, prefixes in (("with", ("stea",)), ("without", ("mpi:openmpi", "pvm"))):
-        monkeypatch.setattr("beowire.compare.run._WITH_DAEMONS", prefixes)
-        run(launcher, _request(tmp_path / name, sizes=[8]), Interrupts())
-        end = read_record(tmp_path / name / "record.jsonl").end
-        assert end is not None
-        assert (end.busy_s, end.busy_cpus) == ((None, None) if name == "with" else (1.0, 0.4))
+    told: list[tuple[str, list[int]]] = []
+    for name in ("look", "follow"):
+        monkeypatch.setattr(
+            f"beowire.conduct.others.Others.{name}",
+            lambda _, pids, name=name: told.append((name, pids)),
+        )
+    run(launcher, _request(tmp_path, sizes=[8]), Interrupts())
+    engines = [process.pid for process in launcher.processes[-2:]]
+    assert told[0] == ("look", engines)
+    assert told[-1] == ("follow", engines)
 
 
 def test_run__a_schedule_that_is_too_long__is_made_coarser(
