@@ -247,11 +247,12 @@
  *  time is requested, and no room is kept for it. */
 #define PULL_PATIENCE_SILENCES 2
 
-/** If there is another path, such a one is tried again at least once in this time, and earlier
- * after its first silences: first after this time halved PULL_AVOID_DOUBLINGS times (2 ms). */
-#define PULL_AVOID_NS 500000000u
+/** If there is another path, such a one is tried again after this many of its timeouts: what is
+ *  requested over it then may be late by a timeout. */
+#define PULL_AVOID_TIMEOUTS 4
 
-/** If nothing has ever come over it, that time doubles with each silence, this often at most. */
+/** If nothing has ever come over it, after this, doubled with each silence, this often at most. */
+#define PULL_AVOID_NS 500000000u
 #define PULL_AVOID_DOUBLINGS 8
 
 /** The missing part of a block is requested again when nothing has come for the time of this many

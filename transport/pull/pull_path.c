@@ -8,21 +8,6 @@
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/** How long a quiet path is avoided if there is another one: longer each time. One that has worked
- *  is tried again soon, since perhaps only the peer had no core; one on which nothing has ever
- *  arrived may be blocked permanently. */
-static uint64_t pause_of(const struct pull_path *path)
-{
-    unsigned shift = path->silences;
-
-    if (path->heard_ns != 0) {
-        shift -= PULL_PATIENCE_SILENCES;
-        shift = shift < PULL_AVOID_DOUBLINGS ? PULL_AVOID_DOUBLINGS - shift : 0;
-        return (uint64_t)PULL_AVOID_NS >> shift;
-    }
-    return (uint64_t)PULL_AVOID_NS << (shift < PULL_AVOID_DOUBLINGS ? shift : PULL_AVOID_DOUBLINGS);
-}
-
 /** As in RFC 6298, doubled with each silence. */
 static uint64_t timeout_of(const struct pull_path *path)
 {
@@ -32,6 +17,18 @@ static uint64_t timeout_of(const struct pull_path *path)
     timeout_ns = timeout_ns > PULL_TIMEOUT_MIN_NS ? timeout_ns : PULL_TIMEOUT_MIN_NS;
     timeout_ns <<= path->silences < 10 ? path->silences : 10;
     return timeout_ns < PULL_TIMEOUT_MAX_NS ? timeout_ns : PULL_TIMEOUT_MAX_NS;
+}
+
+/** How long a quiet path is avoided if there is another one: longer each time. One that has worked
+ *  is tried again soon, since perhaps only the peer had no core; one on which nothing has ever
+ *  arrived may be blocked permanently. */
+static uint64_t pause_of(const struct pull_path *path)
+{
+    if (path->heard_ns != 0) {
+        return PULL_AVOID_TIMEOUTS * timeout_of(path);
+    }
+    return (uint64_t)PULL_AVOID_NS
+           << (path->silences < PULL_AVOID_DOUBLINGS ? path->silences : PULL_AVOID_DOUBLINGS);
 }
 
 /** Timeout of the rest of a block that has begun to arrive: the rest follows in the same train,

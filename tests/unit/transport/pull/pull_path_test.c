@@ -212,25 +212,50 @@ PATH_TEST(pull_path_silent__tried_ever_less_often_if_it_never_worked)
     assert_int_equal(path->avoid_ns, START_NS + ((uint64_t)PULL_AVOID_NS << PULL_AVOID_DOUBLINGS));
     (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS);
     fall_silent(fixture, 0, 20, START_NS);
-    assert_int_equal(path->avoid_ns, START_NS + PULL_AVOID_NS);
+    assert_int_equal(path->avoid_ns, START_NS + PULL_AVOID_TIMEOUTS * PULL_TIMEOUT_MAX_NS);
 }
 
 /** A peer without a core is silent on all paths: that says little of one that has worked. */
 PATH_TEST(pull_path_silent__tried_again_soon_if_it_has_worked)
 {
-    const struct pull_path *path = &fixture->peer.pull_paths[0];
-    uint64_t pause_ns = PULL_AVOID_NS >> PULL_AVOID_DOUBLINGS;
+    struct pull_path *path = &fixture->peer.pull_paths[0];
 
-    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS);
-    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES - 1, START_NS);
-    for (unsigned i = 0; i < PULL_AVOID_DOUBLINGS; i++) {
-        fall_silent(fixture, 0, 1, START_NS);
-        assert_in_range(path->avoid_ns, START_NS + pause_ns, START_NS + 2 * pause_ns - 1);
-        pause_ns *= 2;
+    for (unsigned i = 0; i < 2; i++) {
+        pull_path_time(path, START_NS, START_NS);
+        (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS);
+        fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS);
+        assert_in_range(path->avoid_ns, START_NS + 1, START_NS + PULL_TIMEOUT_FIRST_NS);
     }
-    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS);
-    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS);
-    assert_int_equal(path->avoid_ns, START_NS + (PULL_AVOID_NS >> PULL_AVOID_DOUBLINGS));
+}
+
+/** What is tried on it is late by a timeout: that is a small part of the time, however long blocks
+ *  take. */
+PATH_TEST(pull_path_choose__a_path_that_worked_loses_all_data__few_blocks_are_late)
+{
+    uint64_t block_ns = 1000000;
+    uint64_t now_ns = START_NS;
+    uint64_t late_ns = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        pull_path_time(&fixture->peer.pull_paths[i], now_ns, now_ns + block_ns);
+        (void)pull_path_heard(&fixture->layer, &fixture->peer, i, now_ns);
+    }
+    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, now_ns);
+    while (now_ns < START_NS + UINT64_C(10000000000)) {
+        unsigned lane = choose(fixture, now_ns);
+        ask(fixture, 0, lane, 100, now_ns);
+        if (lane == 1) {
+            now_ns += block_ns;
+            (void)pull_path_heard(&fixture->layer, &fixture->peer, 1, now_ns);
+        } else {
+            uint64_t due_ns = pull_path_due(&fixture->peer.pull_paths[0], &fixture->blocks[0]);
+            late_ns += due_ns - now_ns;
+            now_ns = due_ns;
+            pull_path_silent(&fixture->layer, &fixture->peer, 0, now_ns);
+        }
+        pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    }
+    assert_in_range(late_ns, 1, (now_ns - START_NS) / 4);
 }
 
 /** One that has never worked has perhaps been unlucky; and one that worked once need not again. */
