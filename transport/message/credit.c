@@ -28,30 +28,43 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
     peer->chunks -= frames;
 }
 
-/** Credit that each of so many peers may have, of which `far` are on other hosts. */
-static uint32_t share_of(uint32_t peers, uint32_t far)
+/** Credit that each of so many peers may have. If many are on other hosts (`far`), a port of a
+ *  switch has room for the frames of these. */
+static uint32_t share_of(uint32_t peers, uint32_t far, uint32_t frame_bytes)
 {
     uint32_t share = LANE_RING_FRAMES / peers;
 
-    if (far > PULL_FREE_PEERS && share >= PULL_UNASKED_FRAMES_MIN) {
-        return PULL_UNASKED_FRAMES_MIN - 1;
+    if (far > PULL_FREE_PEERS) {
+        uint32_t room = PULL_CROWD_SHARED_BYTES / 2 / frame_bytes / far;
+        room = room < PULL_UNASKED_FRAMES_MIN ? room : PULL_UNASKED_FRAMES_MIN - 1;
+        share = share < room ? share : room;
     }
     return share > MESSAGE_PEER_CHUNKS ? share : MESSAGE_PEER_CHUNKS;
 }
 
-uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer)
+uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer,
+                                uint32_t frame_bytes)
 {
-    uint32_t share = share_of(layer->ready_peers + 1, layer->far_peers + 1);
+    uint32_t peers = layer->ready_peers + ++layer->first_credits;
+    uint32_t share = share_of(peers, layer->far_peers + layer->first_credits, frame_bytes);
 
     spare_stay_ahead(layer);
     return reserve_chunks(layer, peer,
                           share < FLOW_INITIAL_CREDIT_FRAMES ? share : FLOW_INITIAL_CREDIT_FRAMES);
 }
 
+void message_peer_never_ready(struct message_layer *layer, struct message_peer *peer,
+                              uint32_t granted)
+{
+    layer->first_credits--;
+    message_return_credit(layer, peer, granted);
+}
+
 /** Credit that a peer should have: as much as it can use, up to its share. */
 static uint32_t window_of(const struct message_layer *layer, const struct message_peer *peer)
 {
-    uint32_t share = share_of(layer->ready_peers, peer->shares_memory ? 0 : layer->far_peers);
+    uint32_t share =
+        share_of(layer->ready_peers, peer->shares_memory ? 0 : layer->far_peers, peer->frame_bytes);
 
     return peer->window_frames < share ? peer->window_frames : share;
 }

@@ -173,6 +173,8 @@ void message_peer_shares_memory(struct message_layer *layer, struct message_peer
 void message_peer_ready(struct message_layer *layer, struct message_peer *peer, uint32_t granted,
                         uint32_t limit)
 {
+    assert(layer->first_credits > 0);
+    layer->first_credits--;
     layer->ready_peers++;
     flow_start(&peer->flow, granted, limit);
     peer->ready = true;

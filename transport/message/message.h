@@ -248,6 +248,7 @@ struct message_layer {
     bool frame_kept;         /**< the frame just handled is in a chunk */
     uint32_t ready_peers;
     uint32_t far_peers;                   /**< of these, those on other hosts */
+    uint32_t first_credits;               /**< reserved for peers that are not ready yet */
     struct message_lane lanes[LANES_MAX]; /**< written by the opener, before traffic */
     struct pull *pull_memory;
     struct list free_pulls;
@@ -296,10 +297,15 @@ void message_peer_shares_memory(struct message_layer *layer, struct message_peer
 void message_peer_ready(struct message_layer *layer, struct message_peer *peer, uint32_t granted,
                         uint32_t limit);
 
-/** Reserves and returns the credit for a new peer, in frames. */
-uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer);
+/** Reserves and returns the credit for a new peer, in frames of about `frame_bytes`. */
+uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer,
+                                uint32_t frame_bytes);
 
 /** Frees what message_initial_credit() reserved for a peer that never became ready. */
+void message_peer_never_ready(struct message_layer *layer, struct message_peer *peer,
+                              uint32_t granted);
+
+/** Frees credit that was reserved for a peer and is not used. */
 void message_return_credit(struct message_layer *layer, struct message_peer *peer, uint32_t frames);
 
 /** The peer has failed: all its operations end with `error`, and its memory in the layer is free.

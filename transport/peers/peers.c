@@ -127,7 +127,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     core->counters.peers_failed++;
     core->undelivered = core->undelivered || !message_is_flushed(&peer->message);
     if (peer->credit_reserved && !peer->message.ready) {
-        message_return_credit(&core->messages, &peer->message, peer->first_credit);
+        message_peer_never_ready(&core->messages, &peer->message, peer->first_credit);
     }
     message_peer_failed(&core->messages, &peer->message, peer->connection.error);
     core_note_gone(core, peer);

@@ -41,7 +41,8 @@ static inline void make_ready(struct fixture *fixture, unsigned index)
     peer->bulk_lanes = 1;
     peer->usable_lanes = 1;
     peer->remote_memory = true;
-    message_peer_ready(&fixture->layer, peer, message_initial_credit(&fixture->layer, peer), LIMIT);
+    message_peer_ready(&fixture->layer, peer,
+                       message_initial_credit(&fixture->layer, peer, FRAME_BYTES), LIMIT);
 }
 
 static inline int fixture_setup(void **state)

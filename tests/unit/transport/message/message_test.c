@@ -389,9 +389,21 @@ FIXTURE_TEST(message_initial_credit__less_the_more_peers_there_are)
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture->layer.ready_peers = fixture->layer.far_peers = cases[i].ready;
-        assert_int_equal(message_initial_credit(&fixture->layer, peer), cases[i].credit);
-        message_return_credit(&fixture->layer, peer, cases[i].credit);
+        assert_int_equal(message_initial_credit(&fixture->layer, peer, FRAME_BYTES),
+                         cases[i].credit);
+        message_peer_never_ready(&fixture->layer, peer, cases[i].credit);
     }
+    /* As little if the others are not ready yet, or for fewer and longer frames. */
+    fixture->layer.ready_peers = fixture->layer.far_peers = 0;
+    fixture->layer.first_credits = 31;
+    assert_int_equal(message_initial_credit(&fixture->layer, peer, FRAME_BYTES),
+                     LANE_RING_FRAMES / 32);
+    message_peer_never_ready(&fixture->layer, peer, LANE_RING_FRAMES / 32);
+    fixture->layer.first_credits = 15;
+    assert_int_equal(message_initial_credit(&fixture->layer, peer, 9000),
+                     PULL_CROWD_SHARED_BYTES / 2 / 9000 / 16);
+    message_peer_never_ready(&fixture->layer, peer, PULL_CROWD_SHARED_BYTES / 2 / 9000 / 16);
+    fixture->layer.first_credits = 0;
     fixture->layer.ready_peers = ready;
     fixture->layer.far_peers = far;
 }
