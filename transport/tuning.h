@@ -224,15 +224,18 @@
 /** ... and while more than this number of peers send, */
 #define PULL_CROWD_PEERS 2
 
-/** no more at the same time than fits into the switch, if all its ports are so busy: a constant,
- *  for the way of a request and its answer, and a part of the shared buffer. */
+/** no more at the same time than fits into the switch, if all its ports are so busy: a part of the
+ *  shared buffer, and room for the way of a request and its answer. This is doubled as long as what
+ *  comes in the shortest round trip is more than this part of both: then the switch stores
+ *  nothing, and the window is what limits. */
 #define PULL_CROWD_BYTES 21000u
 #define PULL_CROWD_SHARED_BYTES 1500000u
+#define PULL_CROWD_FULL_PERCENT 70
 
 /** That is of so many pieces, so that several senders have something to send, but not of less than
- *  two segments: each piece costs a PULL. */
+ *  two segments of usual frames: each piece costs a PULL. */
 #define PULL_CROWD_PIECES 20
-#define PULL_CROWD_SEGMENTS 2
+#define PULL_CROWD_PIECE_BYTES 3000u
 
 /** Shortest segment that a peer may cut messages into; less would only waste processor time. */
 #define PULL_SEGMENT_BYTES_MIN 64

@@ -295,13 +295,24 @@ TEST(scale_run__the_same_seed_gives_the_same_run)
 /** What comes unasked, and what is requested at the same time, has room in the switch. */
 TEST(scale_run__many_to_one)
 {
-    const uint32_t nodes[] = {8, 9, 32};
+    const struct {
+        uint32_t nodes;
+        uint32_t gigabits;
+        uint32_t frame_bytes;
+    } cases[] = {{8, 10, FULL_FRAME},
+                 {9, 10, FULL_FRAME},
+                 {32, 10, FULL_FRAME},
+                 {16, 1, FULL_FRAME},
+                 {16, 10, 9000}};
     struct scale_result result;
 
-    for (unsigned i = 0; i < sizeof nodes / sizeof *nodes; i++) {
-        struct scale_options options = run_of(TRAFFIC_INCAST, nodes[i], 65536);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scale_options options = run_of(TRAFFIC_INCAST, cases[i].nodes, 65536);
+        options.network.bits_per_s = cases[i].gigabits * GIGABIT;
+        options.network.frame_bytes = options.host.frame_bytes = cases[i].frame_bytes;
+        options.traffic.segment_bytes = cases[i].frame_bytes - options.traffic.head_bytes;
         assert_true(scale_run(&options, &result));
-        assert_true(8.0 * (double)result.bytes > 0.85 * 10 * (double)result.time_ns);
+        assert_true(8.0 * (double)result.bytes > 0.85 * cases[i].gigabits * (double)result.time_ns);
         assert_int_equal(result.dropped, 0);
         assert_in_range(result.buffer_most, 1, options.network.buffer_bytes);
     }

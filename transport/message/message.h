@@ -59,6 +59,13 @@ struct request;
 #define MESSAGE_PATH_BYTES 80
 
 /** A lane of the endpoint. */
+/** How fast data comes, measured over at least PULL_RATE_NS. */
+struct pull_rate {
+    uint64_t since_ns;
+    uint32_t bytes;        /**< since then */
+    uint32_t bytes_per_us; /**< smoothed; 0: none measured */
+};
+
 struct message_lane {
     uint8_t kind; /**< as in PULL and ANNOUNCE, enum lane_kind */
     uint8_t rail;
@@ -67,6 +74,7 @@ struct message_lane {
     uint64_t
         outstanding_bytes; /**< probably in flight: requested from all peers that are not silent */
     uint32_t blocks;       /**< outstanding, of all peers */
+    struct pull_rate rate; /**< of all that is requested */
 };
 
 /** A peer, embedded in struct core_peer. Files outside message/ may
@@ -259,6 +267,7 @@ struct message_layer {
     uint32_t pulled_peers;      /**< on other hosts, with a message in `pulls` */
     uint32_t pulled_last;       /**< the last one that began; its handle */
     bool pulls_crowd;           /**< these are many, or were; see pull/pull_path.h */
+    struct rtt pull_rtt;        /**< from PULL to what it requests, while they are many */
     uint64_t pull_window_bytes; /**< requested of limited peers at the same time, on a lane */
     bool pull_freed;            /**< one of the waiting may begin */
     bool pulls_changed;         /**< pull_ask() may have a request */

@@ -11,10 +11,9 @@ static uint64_t piece_of(const struct message_layer *layer, const struct pull *p
     uint64_t most = pull_path_bytes(layer, pull->peer) / pull->segment_bytes;
     uint64_t later = missing;
 
-    most = most > PULL_CROWD_SEGMENTS ? most : PULL_CROWD_SEGMENTS;
-    for (uint64_t i = 0; i < most && later != 0; i++) {
+    do {
         later &= later - 1;
-    }
+    } while (most-- > 1 && later != 0);
     return missing & ~later;
 }
 
@@ -58,7 +57,7 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
 {
     const struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
-    if ((!block->again || block->refused) && now_ns >= pull_path_due(path, block)) {
+    if ((!block->again || block->refused) && now_ns >= pull_path_due(layer, path, block)) {
         block->refused = false;
         if (!pull_path_is_quiet(path) && sequence_before(block->serial, path->heard_serial)) {
             block->again = true; /* only this block */
@@ -225,14 +224,14 @@ static void read_due(struct message_layer *layer, uint64_t now_ns)
 }
 
 /** When the pull may next have a request or a read, if no frame arrives. */
-static uint64_t deadline_of(const struct pull *pull)
+static uint64_t deadline_of(const struct message_layer *layer, const struct pull *pull)
 {
     uint64_t deadline_ns = pull_read_due(pull);
 
     for (unsigned i = 0; i < PULL_BLOCKS; i++) {
         const struct pull_block *block = &pull->block[i];
         if (pull_is_out(block)) {
-            uint64_t due_ns = pull_path_due(&pull->peer->pull_paths[block->lane], block);
+            uint64_t due_ns = pull_path_due(layer, &pull->peer->pull_paths[block->lane], block);
             deadline_ns = due_ns < deadline_ns ? due_ns : deadline_ns;
         }
     }
@@ -290,7 +289,7 @@ bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask
     layer->pulls_changed = false;
     layer->pulls_deadline_ns = overdue_ns;
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
-        uint64_t due_ns = deadline_of(LIST_ENTRY(link, struct pull, link));
+        uint64_t due_ns = deadline_of(layer, LIST_ENTRY(link, struct pull, link));
         layer->pulls_deadline_ns =
             due_ns < layer->pulls_deadline_ns ? due_ns : layer->pulls_deadline_ns;
     }

@@ -50,13 +50,17 @@ static void settle(struct message_layer *layer, const struct pull *pull, struct 
 {
     struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
-    pull_path_measure(path, block->accounted_bytes, now_ns);
+    pull_rate_measure(&path->rate, block->accounted_bytes, now_ns);
+    pull_rate_measure(&layer->lanes[block->lane].rate, block->accounted_bytes, now_ns);
     if (!layer->pulls_crowd && pull_path_is_limited(layer, pull->peer)) {
         layer->pull_window_bytes += block->accounted_bytes;
     }
     pull_path_settle(layer, pull->peer, block);
     if (!block->repeated && !block->unasked) {
         pull_path_time(path, block->asked_ns, now_ns);
+        if (layer->pulls_crowd && pull_path_is_limited(layer, pull->peer)) {
+            rtt_sample(&layer->pull_rtt, now_ns, rtt_between(block->asked_ns, now_ns));
+        }
     }
     layer->pulls_changed = true;
 }

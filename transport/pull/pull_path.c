@@ -8,12 +8,18 @@
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/** As in RFC 6298, doubled with each silence. */
-static uint64_t timeout_of(const struct pull_path *path)
+/** As in RFC 6298, doubled with each silence. In a crowd, a path has too few samples: at least as
+ *  long as for all of them together. */
+static uint64_t timeout_of(const struct message_layer *layer, const struct pull_path *path)
 {
+    const struct rtt *all = &layer->pull_rtt;
     uint64_t timeout_ns =
         path->srtt_ns == 0 ? PULL_TIMEOUT_FIRST_NS : path->srtt_ns + 4 * path->rttvar_ns;
 
+    if (layer->pulls_crowd && all->smoothed_ns != 0) {
+        uint64_t all_ns = all->smoothed_ns + 4 * all->deviation_ns;
+        timeout_ns = path->srtt_ns == 0 || all_ns > timeout_ns ? all_ns : timeout_ns;
+    }
     timeout_ns = timeout_ns > PULL_TIMEOUT_MIN_NS ? timeout_ns : PULL_TIMEOUT_MIN_NS;
     timeout_ns <<= path->silences < 10 ? path->silences : 10;
     return timeout_ns < PULL_TIMEOUT_MAX_NS ? timeout_ns : PULL_TIMEOUT_MAX_NS;
@@ -22,10 +28,10 @@ static uint64_t timeout_of(const struct pull_path *path)
 /** How long a quiet path is avoided if there is another one: longer each time. One that has worked
  *  is tried again soon, since perhaps only the peer had no core; one on which nothing has ever
  *  arrived may be blocked permanently. */
-static uint64_t pause_of(const struct pull_path *path)
+static uint64_t pause_of(const struct message_layer *layer, const struct pull_path *path)
 {
     if (path->heard_ns != 0) {
-        return PULL_AVOID_TIMEOUTS * timeout_of(path);
+        return PULL_AVOID_TIMEOUTS * timeout_of(layer, path);
     }
     return (uint64_t)PULL_AVOID_NS
            << (path->silences < PULL_AVOID_DOUBLINGS ? path->silences : PULL_AVOID_DOUBLINGS);
@@ -33,18 +39,20 @@ static uint64_t pause_of(const struct pull_path *path)
 
 /** Timeout of the rest of a block that has begun to arrive: the rest follows in the same train,
  *  however long the block has waited behind others. */
-static uint64_t rest_timeout_of(const struct pull_path *path, const struct pull_block *block)
+static uint64_t rest_timeout_of(const struct message_layer *layer, const struct pull_path *path,
+                                const struct pull_block *block)
 {
-    uint64_t timeout_ns = timeout_of(path);
-    uint64_t rest_ns = path->rate == 0
-                           ? timeout_ns
-                           : PULL_REST_BLOCKS * block->accounted_bytes * 1000 / path->rate;
+    uint64_t timeout_ns = timeout_of(layer, path);
+    uint32_t rate = path->rate.bytes_per_us;
+    uint64_t rest_ns =
+        rate == 0 ? timeout_ns : PULL_REST_BLOCKS * block->accounted_bytes * 1000 / rate;
 
     rest_ns = rest_ns > PULL_TIMEOUT_MIN_NS ? rest_ns : PULL_TIMEOUT_MIN_NS;
     return rest_ns < timeout_ns ? rest_ns : timeout_ns;
 }
 
-uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *block)
+uint64_t pull_path_due(const struct message_layer *layer, const struct pull_path *path,
+                       const struct pull_block *block)
 {
     uint64_t since_ns = block->asked_ns;
     bool has_begun = (block->asked & ~block->missing) != 0;
@@ -56,9 +64,10 @@ uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *bl
         /* It waits behind others as long as these arrive. But if later requests have arrived first,
          * it is lost. */
         since_ns = path->heard_ns;
-        return since_ns + (has_begun ? rest_timeout_of(path, block) : timeout_of(path));
+        return since_ns +
+               (has_begun ? rest_timeout_of(layer, path, block) : timeout_of(layer, path));
     }
-    return since_ns + timeout_of(path);
+    return since_ns + timeout_of(layer, path);
 }
 
 void pull_path_time(struct pull_path *path, uint64_t asked_ns, uint64_t now_ns)
@@ -79,24 +88,36 @@ void pull_path_time(struct pull_path *path, uint64_t asked_ns, uint64_t now_ns)
     path->srtt_ns += path->srtt_ns == 0;
 }
 
-void pull_path_measure(struct pull_path *path, uint64_t bytes, uint64_t now_ns)
+void pull_rate_measure(struct pull_rate *rate, uint64_t bytes, uint64_t now_ns)
 {
-    uint64_t elapsed_ns = now_ns - path->rate_ns;
+    uint64_t elapsed_ns = now_ns - rate->since_ns;
 
-    path->rate_bytes += bytes;
+    rate->bytes += (uint32_t)bytes;
     if (elapsed_ns < PULL_RATE_NS) {
         return;
     }
-    uint64_t rate = path->rate_bytes * 1000 / elapsed_ns;
-    if (path->rate != 0) {
-        rate = (3 * (uint64_t)path->rate + rate) / 4;
+    uint64_t now = (uint64_t)rate->bytes * 1000 / elapsed_ns;
+    if (rate->bytes_per_us != 0) {
+        now = (3 * (uint64_t)rate->bytes_per_us + now) / 4;
     }
-    path->rate = rate == 0 ? 1 : (rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX);
-    path->rate_ns = now_ns;
-    path->rate_bytes = 0;
+    rate->bytes_per_us = now == 0 ? 1 : (now < UINT32_MAX ? (uint32_t)now : UINT32_MAX);
+    rate->since_ns = now_ns;
+    rate->bytes = 0;
+}
+
+static void begin_rate(struct pull_rate *rate, uint64_t now_ns)
+{
+    rate->since_ns = now_ns; /* idle time does not count */
+    rate->bytes = 0;
 }
 
 /* ---- crowds -------------------------------------------------------------------------------- */
+
+/** Of the buffer of a switch, if all its ports are as busy. */
+static uint32_t shared_of(const struct message_layer *layer)
+{
+    return PULL_CROWD_SHARED_BYTES / (layer->far_peers > 0 ? layer->far_peers : 1);
+}
 
 bool pull_path_is_limited(const struct message_layer *layer, const struct message_peer *peer)
 {
@@ -112,8 +133,7 @@ void pull_path_begin_peer(struct message_layer *layer, struct message_peer *peer
     layer->pulled_peers++;
     layer->pulls_crowd = layer->pulled_peers > PULL_CROWD_PEERS;
     if (layer->pulls_crowd) {
-        uint32_t ports = layer->far_peers > 0 ? layer->far_peers : 1;
-        layer->pull_window_bytes = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / ports;
+        layer->pull_window_bytes = PULL_CROWD_BYTES + shared_of(layer);
     } else if (layer->pulled_peers == 1 &&
                (layer->pulled_last != peer->handle || layer->pull_window_bytes == 0)) {
         layer->pull_window_bytes = PULL_BEGIN_BYTES;
@@ -134,18 +154,36 @@ void pull_path_end_peer(struct message_layer *layer, struct message_peer *peer)
     }
 }
 
+/** What is requested at the same time over a lane. */
+static uint64_t window_of(const struct message_layer *layer, unsigned lane)
+{
+    uint64_t shared = shared_of(layer);
+    uint64_t way = PULL_CROWD_BYTES;
+    uint64_t under_way = layer->lanes[lane].rate.bytes_per_us * layer->pull_rtt.minimum_ns / 1000;
+
+    if (!layer->pulls_crowd) {
+        return layer->pull_window_bytes;
+    }
+    while (under_way * 100 > (way + shared) * PULL_CROWD_FULL_PERCENT) {
+        way *= 2;
+    }
+    return way + shared;
+}
+
 bool pull_path_has_share(const struct message_layer *layer, const struct message_peer *peer)
 {
     uint64_t out = 0;
+    uint64_t window = 0;
 
     if (!layer->pulls_crowd || !pull_path_is_limited(layer, peer)) {
         return false;
     }
     for (uint32_t lanes = peer->usable_lanes; lanes != 0; lanes &= lanes - 1) {
-        out += peer->pull_paths[__builtin_ctz(lanes)].outstanding_bytes;
+        unsigned lane = (unsigned)__builtin_ctz(lanes);
+        out += peer->pull_paths[lane].outstanding_bytes;
+        window += (peer->bulk_lanes >> lane & 1) != 0 ? window_of(layer, lane) : 0;
     }
-    return out > 0 &&
-           out + pull_path_bytes(layer, peer) > layer->pull_window_bytes / layer->pulled_peers;
+    return out > 0 && out + pull_path_bytes(layer, peer) > window / layer->pulled_peers;
 }
 
 uint64_t pull_path_bytes(const struct message_layer *layer, const struct message_peer *peer)
@@ -153,8 +191,13 @@ uint64_t pull_path_bytes(const struct message_layer *layer, const struct message
     if (!pull_path_is_limited(layer, peer)) {
         return UINT64_MAX;
     }
-    return layer->pulls_crowd ? layer->pull_window_bytes / PULL_CROWD_PIECES
-                              : layer->pull_window_bytes;
+    uint32_t lanes = peer->bulk_lanes != 0 ? peer->bulk_lanes : peer->usable_lanes;
+    uint64_t window = lanes != 0 ? window_of(layer, (unsigned)__builtin_ctz(lanes)) : 0;
+    if (!layer->pulls_crowd) {
+        return window;
+    }
+    return window > PULL_CROWD_PIECES * PULL_CROWD_PIECE_BYTES ? window / PULL_CROWD_PIECES
+                                                               : PULL_CROWD_PIECE_BYTES;
 }
 
 /* ---- what is outstanding ------------------------------------------------------------------- */
@@ -165,8 +208,10 @@ void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsig
     struct pull_path *path = &peer->pull_paths[lane];
 
     if (path->blocks == 0) {
-        path->rate_ns = now_ns; /* idle time does not count */
-        path->rate_bytes = 0;
+        begin_rate(&path->rate, now_ns);
+    }
+    if (layer->lanes[lane].blocks == 0) {
+        begin_rate(&layer->lanes[lane].rate, now_ns);
     }
     assert(block->accounted_bytes == 0); /* not outstanding elsewhere */
     block->lane = (uint8_t)lane;
@@ -224,7 +269,8 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
     if (peer->data_silent_since_ns == 0) {
         peer->data_silent_since_ns = now_ns;
     }
-    path->avoid_ns = now_ns + (pull_path_is_quiet(path) ? pause_of(path) : timeout_of(path));
+    path->avoid_ns =
+        now_ns + (pull_path_is_quiet(path) ? pause_of(layer, path) : timeout_of(layer, path));
     if (!was_quiet && pull_path_is_quiet(path)) {
         layer->lanes[lane].outstanding_bytes -= path->outstanding_bytes;
     }
@@ -243,8 +289,8 @@ static bool has_room(const struct message_layer *layer, const struct message_pee
     if (pull_path_is_quiet(path)) {
         return path->blocks == 0;
     }
-    if (pull_path_is_limited(layer, peer) && layer->pull_window_bytes < most) {
-        most = layer->pull_window_bytes;
+    if (pull_path_is_limited(layer, peer) && window_of(layer, lane) < most) {
+        most = window_of(layer, lane);
     }
     return out == 0 || out + bytes <= most;
 }
@@ -322,13 +368,13 @@ unsigned pull_path_choose(const struct message_layer *layer, const struct messag
 
     for (uint32_t left = peer->usable_lanes; left != 0; left &= left - 1) {
         const struct pull_path *path = &peer->pull_paths[__builtin_ctz(left)];
-        rate_max = path->rate > rate_max ? path->rate : rate_max;
+        rate_max = path->rate.bytes_per_us > rate_max ? path->rate.bytes_per_us : rate_max;
     }
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctz(left);
         const struct pull_path *path = &peer->pull_paths[i];
         if (!for_more || has_room(layer, peer, i, bytes)) {
-            uint64_t rate = path->rate != 0 ? path->rate : rate_max;
+            uint64_t rate = path->rate.bytes_per_us != 0 ? path->rate.bytes_per_us : rate_max;
             uint64_t time_ns = (path->outstanding_bytes + bytes) * 1000 / rate;
             if (time_ns < best_ns) {
                 best_ns = time_ns;

@@ -14,7 +14,8 @@
  * to it next, and a port of a switch has room for few blocks. So it requests PULL_BEGIN_BYTES of
  * one sender, and as much more as has come. While more than PULL_CROWD_PEERS send (a *crowd*), it
  * requests little, in small pieces, and of each an equal share. In an all-to-all, senders then
- * serve many receivers at the same time, and none of these waits for one sender.
+ * serve many receivers at the same time, and none of these waits for one sender. All their paths
+ * are timed together, too.
  *
  * Pure. One thread.
  */
@@ -27,13 +28,11 @@
 struct pull_path {
     uint64_t srtt_ns; /**< from PULL to the whole block, smoothed; 0: none measured */
     uint64_t rttvar_ns;
-    uint64_t heard_ns;          /**< when data last came */
-    uint64_t silence_ns;        /**< when a silence was last noticed */
-    uint64_t avoid_ns;          /**< silent: avoid the path until then, if there is another */
-    uint64_t rate_ns;           /**< since when the rate is measured, ... */
-    uint64_t rate_bytes;        /**< ... and the bytes since */
+    uint64_t heard_ns;   /**< when data last came */
+    uint64_t silence_ns; /**< when a silence was last noticed */
+    uint64_t avoid_ns;   /**< silent: avoid the path until then, if there is another */
+    struct pull_rate rate;
     uint32_t outstanding_bytes; /**< requested: at most PULLS_MAX * PULL_BLOCKS blocks */
-    uint32_t rate;              /**< bytes a microsecond, smoothed; 0: none measured */
     uint32_t serial;            /**< of the block requested last */
     uint32_t heard_serial;      /**< the latest with data received */
     uint32_t heard_unasked;     /**< the same for unasked blocks */
@@ -87,11 +86,12 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
 /** Measures the time of a block that came completely at the first attempt. */
 void pull_path_time(struct pull_path *path, uint64_t asked_ns, uint64_t now_ns);
 
-/** A block has come: measures the rate. */
-void pull_path_measure(struct pull_path *path, uint64_t bytes, uint64_t now_ns);
+/** Data has come: measures the rate, of a path or a lane. */
+void pull_rate_measure(struct pull_rate *rate, uint64_t bytes, uint64_t now_ns);
 
 /** When the block counts as lost if nothing comes. */
-uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *block);
+uint64_t pull_path_due(const struct message_layer *layer, const struct pull_path *path,
+                       const struct pull_block *block);
 
 /** The lane on which these bytes would arrive first. `for_more`: only a lane with room for more
  *  requests that is not in `closed` (bit i: lane i).

@@ -381,6 +381,51 @@ FIXTURE_TEST(pull_ask__of_a_crowd_no_more_than_a_switch_has_room_for)
     check_nothing_outstanding(fixture);
 }
 
+static uint64_t ask_of_crowd(struct fixture *fixture, struct transfer *transfers)
+{
+    uint64_t out = 0;
+
+    for (unsigned i = 0; i < PEERS; i++) {
+        transfers[i] = begin(fixture, i, i, PULL_BLOCKS * BLOCK, PULL_BLOCKS * BLOCK);
+    }
+    while (!nothing_asked(fixture, START_NS)) {
+        /* as much as there is room for */
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        out += fixture->layer.lanes[i].outstanding_bytes;
+    }
+    for (unsigned i = 0; i < PEERS; i++) {
+        fail_peer(fixture, i, -ETIMEDOUT);
+        end(&transfers[i]);
+    }
+    check_nothing_outstanding(fixture);
+    return out;
+}
+
+/** What comes in the shortest round trip fills the window, so more would come. */
+FIXTURE_TEST(pull_ask__of_a_crowd_more_if_the_window_is_the_limit)
+{
+    const uint64_t room = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY;
+    struct transfer transfers[PEERS];
+
+    make_many_ready(fixture);
+    fixture->layer.pull_rtt.minimum_ns = 20000;
+    fixture->layer.lanes[0].rate.bytes_per_us = (uint32_t)(room * 9 / 10 / 20);
+    assert_in_range(ask_of_crowd(fixture, transfers), room, room + PULL_CROWD_BYTES * 3);
+}
+
+FIXTURE_TEST(pull_ask__of_a_crowd_as_much_over_each_of_two_rails)
+{
+    const uint64_t room = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY;
+    struct transfer transfers[PEERS];
+
+    make_many_ready(fixture);
+    for (unsigned i = 0; i < PEERS; i++) {
+        fixture->peers[i].bulk_lanes = fixture->peers[i].usable_lanes = 3;
+    }
+    assert_in_range(ask_of_crowd(fixture, transfers), room * 9 / 5, room * 2);
+}
+
 /** Few senders are left, or all are on our host. */
 FIXTURE_TEST(pull_ask__whole_blocks_of_those_that_are_no_crowd)
 {

@@ -104,19 +104,42 @@ PATH_TEST(pull_path_due__as_rfc_6298_within_bounds)
     pull_path_time(path, START_NS, START_NS + 1000000);
     assert_int_equal(path->srtt_ns, 1000000);
     assert_int_equal(path->rttvar_ns, 500000);
-    assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + 3000000);
+    assert_int_equal(pull_path_due(&fixture->layer, path, &fixture->blocks[0]), START_NS + 3000000);
     pull_path_time(path, START_NS, START_NS + 1800000);
     assert_int_equal(path->srtt_ns, 1100000);
     assert_int_equal(path->rttvar_ns, 575000);
     for (unsigned i = 0; i < 100; i++) {
         pull_path_time(path, START_NS, START_NS); /* at once */
     }
-    assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_MIN_NS);
+    assert_int_equal(pull_path_due(&fixture->layer, path, &fixture->blocks[0]),
+                     START_NS + PULL_TIMEOUT_MIN_NS);
     pull_path_time(path, 0, UINT64_C(1) << 60);
-    assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_MAX_NS);
+    assert_int_equal(pull_path_due(&fixture->layer, path, &fixture->blocks[0]),
+                     START_NS + PULL_TIMEOUT_MAX_NS);
 }
 
 /** What is left of a train is not late because the train has waited for long. */
+/** One that has not been timed is as quick as the others, and none is expected to be quicker. */
+PATH_TEST(pull_path_due__in_a_crowd_as_all_paths_together)
+{
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+    const struct rtt all = {.smoothed_ns = 600000, .deviation_ns = 100000};
+
+    ask(fixture, 0, 0, 500, START_NS);
+    fixture->layer.pulls_crowd = true;
+    assert_int_equal(pull_path_due(&fixture->layer, path, &fixture->blocks[0]),
+                     START_NS + PULL_TIMEOUT_FIRST_NS); /* nor have the others been */
+    fixture->layer.pull_rtt = all;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(pull_path_due(&fixture->layer, path, &fixture->blocks[0]),
+                         START_NS + 1000000);
+        pull_path_time(path, START_NS, START_NS + 200000);
+    }
+    fixture->layer.pulls_crowd = false;
+    assert_int_equal(pull_path_due(&fixture->layer, path, &fixture->blocks[0]), START_NS + 500000);
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+}
+
 PATH_TEST(pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed)
 {
     struct pull_path *path = &fixture->peer.pull_paths[0];
@@ -127,18 +150,22 @@ PATH_TEST(pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed)
     pull_path_time(path, START_NS, START_NS + 8000000);
     (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS + 777);
     path->heard_serial = block->serial;
-    assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000);
+    assert_int_equal(pull_path_due(&fixture->layer, path, block), START_NS + 777 + 24000000);
     block->missing = 0x8;
-    assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000); /* no rate is known */
-    path->rate = 120; /* half a millisecond a block */
-    assert_int_equal(pull_path_due(path, block), START_NS + 777 + PULL_REST_BLOCKS * 500000);
-    path->rate = 6000;
-    assert_int_equal(pull_path_due(path, block), START_NS + 777 + PULL_TIMEOUT_MIN_NS);
-    path->rate = 1; /* not later than without it */
-    assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000);
+    assert_int_equal(pull_path_due(&fixture->layer, path, block),
+                     START_NS + 777 + 24000000); /* no rate is known */
+    path->rate.bytes_per_us = 120;               /* half a millisecond a block */
+    assert_int_equal(pull_path_due(&fixture->layer, path, block),
+                     START_NS + 777 + PULL_REST_BLOCKS * 500000);
+    path->rate.bytes_per_us = 6000;
+    assert_int_equal(pull_path_due(&fixture->layer, path, block),
+                     START_NS + 777 + PULL_TIMEOUT_MIN_NS);
+    path->rate.bytes_per_us = 1; /* not later than without it */
+    assert_int_equal(pull_path_due(&fixture->layer, path, block), START_NS + 777 + 24000000);
     block->missing = 0xF;
-    path->rate = 120;
-    assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000); /* it has not begun */
+    path->rate.bytes_per_us = 120;
+    assert_int_equal(pull_path_due(&fixture->layer, path, block),
+                     START_NS + 777 + 24000000); /* it has not begun */
 }
 
 PATH_TEST(pull_path_due__does_not_wait_for_what_was_asked_later)
@@ -149,15 +176,16 @@ PATH_TEST(pull_path_due__does_not_wait_for_what_was_asked_later)
     ask(fixture, 1, 0, 100, START_NS);
     (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS + 777);
     path->heard_serial = fixture->blocks[1].serial;
-    assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_FIRST_NS);
+    assert_int_equal(pull_path_due(&fixture->layer, path, &fixture->blocks[0]),
+                     START_NS + PULL_TIMEOUT_FIRST_NS);
 }
 
 PATH_TEST(pull_path_choose__shares_by_rate)
 {
     uint64_t asked[2] = {0};
 
-    fixture->peer.pull_paths[0].rate = 1000;
-    fixture->peer.pull_paths[1].rate = 3000;
+    fixture->peer.pull_paths[0].rate.bytes_per_us = 1000;
+    fixture->peer.pull_paths[1].rate.bytes_per_us = 3000;
     for (unsigned i = 0; i < 400; i++) {
         unsigned lane = choose(fixture, START_NS);
         assert_true(lane < 2);
@@ -248,7 +276,8 @@ PATH_TEST(pull_path_choose__a_path_that_worked_loses_all_data__few_blocks_are_la
             now_ns += block_ns;
             (void)pull_path_heard(&fixture->layer, &fixture->peer, 1, now_ns);
         } else {
-            uint64_t due_ns = pull_path_due(&fixture->peer.pull_paths[0], &fixture->blocks[0]);
+            uint64_t due_ns =
+                pull_path_due(&fixture->layer, &fixture->peer.pull_paths[0], &fixture->blocks[0]);
             late_ns += due_ns - now_ns;
             now_ns = due_ns;
             pull_path_silent(&fixture->layer, &fixture->peer, 0, now_ns);
