@@ -124,6 +124,10 @@ static int open_endpoint(const char *lanes, const struct driver_options *driver_
         return status;
     }
     status = beowire_open(&options, endpoint);
+    if (status == -EACCES && lanes == PACKET_LANE) { /* a broker refuses: one that opens says why */
+        options.lanes = "packet,udp";
+        status = beowire_open(&options, endpoint) != 0 ? status : 0;
+    }
     if (status != 0) {
         return explain(status, interface, error, error_bytes);
     }

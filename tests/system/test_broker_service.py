@@ -34,7 +34,7 @@ from system.broker_hosts import (
     running,
     seen,
 )
-from system.conftest import PATIENCE_S, RunBeowire, wait_until
+from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
 from system.exchanges import introduce, start
 from system.mpi_jobs import OPEN_MPI, Mpi
 
@@ -67,6 +67,24 @@ def test_refused(hosts: Hosts, user: int, question: tuple[object, ...], words: s
     assert hosts.holder(user).do("ask", *question) == {"why": words}
     # It is no trouble of the host's.
     assert hosts.end("node0") == ""
+
+
+def test_refused__the_driver_says_why(hosts: Hosts) -> None:
+    """Which `beowire doctor` shows."""
+    user = ("setpriv", "--reuid", str(STRANGER), "--regid", str(STRANGER), "--clear-groups")
+    done = subprocess.run(
+        hosts.in_node("node0", *user, str(ROOT / "build" / "engine" / "beowire-engine")),
+        input="drivers interface=eth0\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    (known,) = [one for one in map(json.loads, done.stdout.splitlines()) if "drivers" in one]
+    (packet,) = [one for one in known["drivers"] if one["name"] == "beowire-packet"]
+    assert packet["reason"] == (
+        f"packet/eth0: user {STRANGER} is in no group to which the broker grants frames"
+    )
 
 
 def test_refused__a_subordinate_id_that_has_kept_the_group(hosts: Hosts) -> None:
