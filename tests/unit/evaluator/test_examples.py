@@ -11,14 +11,15 @@ import pytest
 import typer
 
 from beowire import cli, examples
+from unit.evaluator.command_line import whole
 
 ROOT = Path(__file__).resolve().parents[3]
 LINES = [(name, typed) for name in examples.EXAMPLES for typed, _ in examples.lines(name)]
 
 
-def whole() -> Any:
-    cli._register()
-    return typer.main.get_command(cli.app)
+@pytest.fixture(name="parser", scope="module")
+def make_parser() -> Any:
+    return typer.main.get_command(whole())
 
 
 def test_examples__each_command_is_in_one_group_and_has_some() -> None:
@@ -27,10 +28,10 @@ def test_examples__each_command_is_in_one_group_and_has_some() -> None:
 
 
 @pytest.mark.parametrize(("name", "typed"), LINES)
-def test_examples__are_accepted_by_the_parser(name: str, typed: str) -> None:
+def test_examples__are_accepted_by_the_parser(parser: Any, name: str, typed: str) -> None:
     words = shlex.split(typed.removeprefix('eval "$(').removesuffix(')"'))
     assert words[:2] == ["beowire", name]
-    command, arguments = whole(), words[1:]
+    command, arguments = parser, words[1:]
     # Parses without running; what is below a group is parsed by that.
     while arguments and arguments[0] in getattr(command, "commands", {}):
         command = command.commands[arguments.pop(0)]

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`--help` of every command: groups, names for what options take, and whole words."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from beowire import cli, help_text
-
-EVALUATOR = Path(__file__).resolve().parents[3] / "evaluator"
+from unit.evaluator.command_line import whole
 
 
 def made() -> typer.Typer:
@@ -45,8 +41,7 @@ def made() -> typer.Typer:
 
 
 def test_help__nodes_of_something_else_are_no_lab() -> None:
-    cli._register()
-    lines = CliRunner().invoke(cli.app, ["simulate", "--help"]).stdout.splitlines()
+    lines = CliRunner().invoke(whole(), ["simulate", "--help"]).stdout.splitlines()
     heads = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert heads == ["Options:", "Results:", "Examples:", "Commands:"]
     assert any(line.startswith("  --nodes N ") for line in lines)
@@ -75,26 +70,12 @@ def test_help__few_options_are_one_list() -> None:
 
 
 def test_help__of_all_commands_has_no_types_and_no_broken_words() -> None:
-    script = (
-        "import sys; sys.argv = ['beowire']\n"
-        "from beowire import cli; cli._register()\n"
-        "from typer.testing import CliRunner\n"
-        "run = CliRunner().invoke\n"
-        "def show(*words): print(run(cli.app, [*words, '--help']).stdout)\n"
-        "show()\n"
-        "for name in cli.COMMANDS: show(name)\n"
-        "for name in ('up', 'down', 'status', 'exec', 'mpirun'): show('lab', name)\n"
-        "for name in ('list', 'run'): show('apps', name)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(EVALUATOR), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert done.stdout.count("Usage: ") == len(cli.COMMANDS) + 8
-    assert re.findall(r"<\w+(?:\[\w+\])?>|^  -.* TEXT  ", done.stdout, re.MULTILINE) == []
-    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
-    assert re.findall(r"\w-$", done.stdout, re.MULTILINE) == []
+    commands = [[], *([name] for name in cli.COMMANDS)]
+    commands += (["lab", name] for name in ("up", "down", "status", "exec", "mpirun"))
+    commands += (["apps", name] for name in ("list", "run"))
+    for words in commands:
+        text = CliRunner().invoke(whole(), [*words, "--help"]).stdout
+        assert text.startswith("Usage: ")
+        assert re.findall(r"<\w+(?:\[\w+\])?>|^  -.* TEXT  ", text, re.MULTILINE) == []
+        assert [line for line in text.splitlines() if len(line) > 80] == []
+        assert re.findall(r"\w-$", text, re.MULTILINE) == []

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from beowire import __version__, cli
 from beowire.commands import info
 from beowire.conduct.survey import known_drivers
+from unit.evaluator.command_line import whole
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -105,20 +106,18 @@ def test_version_option__loads_no_command(monkeypatch: pytest.MonkeyPatch, capsy
 
 @pytest.mark.parametrize("words", [["-h"], ["info", "-h"], ["lab", "-h"], ["lab", "up", "-h"]])
 def test_short_help__is_the_long_one(words: list[str]) -> None:
-    cli._register()
-    short = CliRunner().invoke(cli.app, words)
-    long = CliRunner().invoke(cli.app, [*words[:-1], "--help"])
+    short = CliRunner().invoke(whole(), words)
+    long = CliRunner().invoke(whole(), [*words[:-1], "--help"])
     assert (short.exit_code, short.stdout) == (0, long.stdout)
     assert "-h, --help" in short.stdout
 
 
 @pytest.mark.parametrize("words", [["lab", "mpirun"], ["lab", "exec"]])
 def test_short_help__where_words_are_handed_on__counts_as_the_first_word(words: list[str]) -> None:
-    cli._register()
-    short = CliRunner().invoke(cli.app, [*words, "-h"])
-    long = CliRunner().invoke(cli.app, [*words, "--help"])
+    short = CliRunner().invoke(whole(), [*words, "-h"])
+    long = CliRunner().invoke(whole(), [*words, "--help"])
     assert (short.exit_code, short.stdout) == (0, long.stdout)
-    handed = CliRunner().invoke(cli.app, [*words, "--name", "no-such", "node0", "df", "-h"])
+    handed = CliRunner().invoke(whole(), [*words, "--name", "no-such", "node0", "df", "-h"])
     assert handed.exit_code != 0 and "Usage" not in handed.stdout
 
 
