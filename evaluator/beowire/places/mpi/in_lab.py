@@ -91,7 +91,11 @@ def run(
             ) as launcher,
             _signals_go_to(launcher) as got,
         ):
-            status = launcher.wait()
+            waiting = threading.Thread(target=launcher.wait, daemon=True)
+            waiting.start()
+            while waiting.is_alive():
+                waiting.join(1.0)  # waitpid() would not end by a signal that came just before it
+            status = launcher.returncode
     if signal.SIGINT in got:
         # Whatever the launcher makes of it: some end with 0, or with a status of their own.
         raise BeowireError("interrupted", exit_code=130)
