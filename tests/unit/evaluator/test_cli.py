@@ -9,11 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from beowire import cli, isolated
 from beowire.errors import BeowireError
+from unit.evaluator.command_line import whole
 
 _EVALUATOR = Path(__file__).resolve().parents[3] / "evaluator"
+#: Of a command that is loaded in little time.
+_HELP = ("completion", "--help")
 
 
 @pytest.mark.parametrize(
@@ -54,26 +58,6 @@ def test_error__in_a_terminal_no_word_is_broken(
     cli._say("neither a size nor a range LOW-HIGH: write 8, or 8-64KiB")
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["beowire: neither a size nor a range", "  LOW-HIGH: write 8, or 8-64KiB"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--nodes", "x"], "'--nodes': it takes a whole number: see `beowire compare --help`"),
-        (["--time", "long"], "'--time': it takes a number: see `beowire compare --help`"),
-    ],
-)
-def test_error__no_number(
-    words: list[str],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["beowire", "compare", *words])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    assert said in capsys.readouterr().err
 
 
 def test_error__interrupted_while_importing__is_one_line(
@@ -127,14 +111,30 @@ def _beowire(script: str, *words: str) -> subprocess.CompletedProcess[str]:
         (["report"], "Missing argument 'RECORD...': see `beowire report --help`"),
         (["report", "--nope", "x"], "No such option: --nope"),
         (["lab", "up", "--nodes", "x"], "'--nodes'"),
+        (
+            ["compare", "--nodes", "x"],
+            "'--nodes': it takes a whole number: see `beowire compare --help`",
+        ),
+        (
+            ["compare", "--time", "long"],
+            "'--time': it takes a number: see `beowire compare --help`",
+        ),
     ],
 )
-def test_words_that_make_no_sense__one_line(words: list[str], says: str) -> None:
-    done = _beowire('exec "$@"', *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("beowire: ")
-    assert says in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_words_that_make_no_sense__one_line(
+    words: list[str],
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["beowire", *words])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    done = capsys.readouterr()
+    assert (caught.value.code, done.out) == (2, "")
+    assert done.err.startswith("beowire: ")
+    assert says in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_a_directory_that_is_gone__one_line(tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def test_a_directory_that_is_gone__one_line(tmp_path: Path) -> None:
 
 
 def test_no_words__the_help() -> None:
-    done = _beowire('exec "$@"')
-    assert done.returncode == 2
+    done = CliRunner().invoke(whole(), [])
+    assert done.exit_code == 2
     commands = done.stderr[done.stderr.index("Measure:") :]
     assert all(f"\n  {name} " in commands for name in cli.COMMANDS)
     assert "..." not in commands  # what a command is for fits in its line
@@ -159,7 +159,7 @@ def test_a_reader_that_has_gone__no_complaint() -> None:
     os.close(reading)
     try:
         done = subprocess.run(
-            [*isolated.command("beowire"), "--help"],
+            [*isolated.command("beowire"), *_HELP],
             env={**os.environ, "PYTHONPATH": str(_EVALUATOR)},
             stdout=writing,
             stderr=subprocess.PIPE,
@@ -172,15 +172,15 @@ def test_a_reader_that_has_gone__no_complaint() -> None:
 
 
 def test_a_full_disk_behind_the_output__one_line() -> None:
-    done = _beowire('exec "$@" >/dev/full', "--help")
+    done = _beowire('exec "$@" >/dev/full', *_HELP)
     assert done.returncode == 1
     assert done.stderr == "beowire: No space left on device\n"
 
 
 def test_closed_streams__nothing_lands_in_another_file(tmp_path: Path) -> None:
-    done = _beowire(f'cd "{tmp_path}"; exec "$@" 2>&-', "nope")
+    done = _beowire(f'cd "{tmp_path}"; exec "$@" 2>&-', "completion", "--nope")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
-    done = _beowire('exec "$@" >&-', "--help")
+    done = _beowire('exec "$@" >&-', *_HELP)
     assert (done.returncode, done.stderr) == (
         1,
         "beowire: standard output is closed, so the output is lost\n",

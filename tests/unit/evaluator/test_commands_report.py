@@ -1,45 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`beowire report` from outside: where it writes, what it says, how it ends."""
 
+import contextlib
 import os
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from beowire import isolated
+from beowire.commands import report
+from beowire.errors import BeowireError
 from unit.evaluator import synthetic_record
 from unit.evaluator.apps_records import launches, meta, written
 
-ROOT = Path(__file__).resolve().parents[3]
-
 #: The command alone, so that this test needs no other command to work.
-PROGRAM = """
-import sys, typer
-from beowire.commands import report
-from beowire.errors import BeowireError
-app = typer.Typer(rich_markup_mode=None)
-app.callback()(lambda: None)
-report.register(app)
-try:
-    app()
-except BeowireError as error:
-    print(f"beowire: {error}", file=sys.stderr)
-    sys.exit(error.exit_code)
-"""
+APP = typer.Typer(rich_markup_mode=None)
+APP.callback()(lambda: None)
+report.register(APP)
 
 
-def beowire(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}/evaluator"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+@dataclass(frozen=True)
+class Answer:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def beowire(*arguments: str | Path, cwd: Path) -> Answer:
+    with contextlib.chdir(cwd):
+        done = CliRunner().invoke(APP, [str(word) for word in arguments])
+    error = done.exception
+    if isinstance(error, BeowireError):
+        return Answer(error.exit_code, done.stdout, f"{done.stderr}beowire: {error}\n")
+    assert error is None or isinstance(error, SystemExit)
+    return Answer(done.exit_code, done.stdout, done.stderr)
 
 
 @pytest.fixture
@@ -202,11 +201,17 @@ def test_report__what_cannot_be_written_is_one_line(record: Path, tmp_path: Path
 def test_report__standard_output_by_its_name_is_for_nothing_else(
     record: Path, tmp_path: Path
 ) -> None:
-    wanted = beowire("report", record, "--csv", "-", cwd=tmp_path).stdout
+    def printed(*words: str | Path) -> str:
+        line = [*isolated.command("beowire"), "report", record, *words]
+        return subprocess.run(
+            line, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True, timeout=60
+        ).stdout
+
+    wanted = printed("--csv", "-")
     assert wanted.startswith("driver,")
-    assert beowire("report", record, "--csv", "/dev/stdout", cwd=tmp_path).stdout == wanted
+    assert printed("--csv", "/dev/stdout") == wanted
     (tmp_path / "link").symlink_to("/dev/stdout")
-    page = beowire("report", record, "--output", "link", cwd=tmp_path).stdout
+    page = printed("--output", "link")
     assert page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n")
 
 

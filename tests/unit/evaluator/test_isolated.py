@@ -62,36 +62,28 @@ def run(
     return done
 
 
-_COMMANDS = {
-    "beowire": [str(ROOT / "beowire"), "lab", "status"],
-    "module": [*isolated.command("beowire"), "lab", "status"],
-    "benchmarks": [*isolated.command("benchmarks"), "--help"],
-    "keeper": [*isolated.command("beowire.places.lab.keeper"), "{}"],
-}
-_ENVIRONMENTS: tuple[dict[str, str], ...] = (
-    {},
-    {"PYTHONPATH": ":"},
-    {"PYTHONPATH": "{trap}"},
-    {"PYTHONUSERBASE": "{trap}"},
-    {"PYTHONSTARTUP": "{trap}/typer.py", "PYTHONINSPECT": ""},
-    {"PATH": ".:/usr/bin:/bin"},
-    {"PATH": ":/usr/bin:/bin:"},
-    {"PATH": ""},
+_BEOWIRE = [str(ROOT / "beowire"), "lab", "status"]
+_COMMANDS = (
+    [*isolated.command("beowire"), "lab", "status"],
+    [*isolated.command("benchmarks"), "--help"],
+    [*isolated.command("beowire.places.lab.keeper"), "{}"],
 )
+#: Each leads an interpreter to the trap, or a shell.
+_PYTHON = {
+    "PYTHONPATH": ":{trap}",
+    "PYTHONUSERBASE": "{trap}",
+    "PYTHONSTARTUP": "{trap}/typer.py",
+    "PYTHONINSPECT": "",
+}
+_SEARCHED = (".:/usr/bin:/bin", ":/usr/bin:/bin:", "")
 
 
 @pytest.mark.parametrize(
     ("words", "environment"),
     [
-        pytest.param(
-            words,
-            environment,
-            id=" ".join([name, *(f"{key}={value}" for key, value in environment.items())]),
-        )
-        for name, words in _COMMANDS.items()
-        for environment in _ENVIRONMENTS
-        # Which programs are found is the matter of the command.
-        if name == "beowire" or "PATH" not in environment
+        *((_BEOWIRE, {"PATH": path}) for path in _SEARCHED),
+        (_BEOWIRE, _PYTHON),
+        *((words, _PYTHON) for words in _COMMANDS),
     ],
 )
 def test_command__in_a_directory_of_somebody_else(

@@ -131,7 +131,7 @@ def test_render__advises_among_reliable_drivers_between_nodes(tmp_path: Path) ->
     text = terminal.render(record, width=100, colour=False)
     advice = text[text.index("What to use") :].split("\n\n")[0]
     assert "beowire" in advice
-    assert "CPU time per round trip, both ends: beowire 1" in advice
+    assert "CPU time per round trip, both ends: beowire 9" in advice
     for line in advice.splitlines()[1:]:
         assert not any(f" {name}:" in line for name in ("packet", "shm", "memcpy"))
 
