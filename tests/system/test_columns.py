@@ -14,7 +14,7 @@ import pytest
 
 from beowire import isolated
 from beowire.record.reader import read_record
-from unit.evaluator import fake_engine
+from unit.evaluator import fake_launcher
 
 PATIENCE_S = 100
 
@@ -26,7 +26,7 @@ LINE = re.compile(r" {0,7}\d+ \d+\.\d{6} {0,2} *\d+\.\d{8}")
 
 @pytest.fixture
 def beowire(tmp_path: Path) -> Beowire:
-    directory = fake_engine.write_engine(tmp_path / "engine")
+    directory = fake_launcher.write_engine(tmp_path / "engine")
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

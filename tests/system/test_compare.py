@@ -17,7 +17,7 @@ from beowire import isolated
 from beowire.plan.patterns import PATTERNS
 from beowire.record.reader import Record, read_record
 from system.time_enough import compare_in_time
-from unit.evaluator import fake_engine
+from unit.evaluator import fake_launcher
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [*isolated.command("beowire"), "compare"]
@@ -45,7 +45,7 @@ def _compare(directory: Path, *words: str, **environment: str) -> subprocess.Com
 @pytest.fixture
 def pretended(tmp_path: Path) -> str:
     """A BEOWIRE_ENGINE_DIR whose engine only pretends."""
-    return str(fake_engine.write_engine(tmp_path / "engine"))
+    return str(fake_launcher.write_engine(tmp_path / "engine"))
 
 
 @pytest.fixture

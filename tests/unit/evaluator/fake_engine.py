@@ -1,25 +1,21 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """An engine that only pretends: it speaks docs/ENGINE.md, and draws its times from known laws.
 
-Run as a program it is an engine. Imported, it gives `FakeLauncher` and `write_engine`. It is
-written apart from the evaluator's own code on purpose, so that both must agree on the protocol.
-What a driver does is in DRIVERS; `BEOWIRE_FAKE` (JSON) changes members of drivers, for instance
+fake_launcher.py starts it. It is written apart from the evaluator's own code on purpose, so that
+both must agree on the protocol, and imports little, since tests start hundreds. What a driver does is in DRIVERS; `BEOWIRE_FAKE` (JSON) changes members of drivers, for instance
 `{"steady": {"ready": false, "reason": "no such cable"}}`.
 """
 
-import argparse
 import json
 import os
 import random
 import select
 import signal
-import subprocess
 import sys
 import time
 import urllib.parse
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +94,7 @@ class FakeEngine:
         self.node = node
         self.cpu = cpu
         self.random = random.Random(node)
+        self.spreads = [self.random.lognormvariate(0, 0.05) for _ in range(2000)]
         self.overrides = json.loads(os.environ.get("BEOWIRE_FAKE", "{}"))
         self.driver: dict[str, Any] = {}
         self.role = ""
@@ -305,20 +302,20 @@ class FakeEngine:
             self.error("ECONNRESET", "connection reset by peer", fatal=True)
         return True
 
-    def sample(self, size: int) -> int:
+    def samples(self, size: int, count: int) -> list[int]:
         median = float(self.driver["median_ns"]) + size / 5
         law = self.driver["law"]
         if law == "constant":
-            return round(median)
-        spread = self.random.lognormvariate(0, 0.05)
-        if law == "bimodal" and self.random.random() < 0.3:
-            spread *= 3
-        return max(1, round(median * spread))
+            return [round(median)] * count
+        spreads = self.random.choices(self.spreads, k=count)
+        if law == "bimodal":
+            spreads = [3 * one if self.random.random() < 0.3 else one for one in spreads]
+        return [max(1, round(median * one)) for one in spreads]
 
     def initiate(self, run: dict[str, Any]) -> None:
         counts: dict[int, int] = {}
         done = round(run["count"] * self.driver["answered"]) // run["batch"]
-        samples = [self.sample(run["size"]) for _ in range(done)]
+        samples = self.samples(run["size"], done)
         loss = self.driver["loss"]
         if self.runs <= self.driver["stall_runs"] and samples:
             samples[0] += round(self.driver["stall_ns"])
@@ -328,9 +325,9 @@ class FakeEngine:
         kept = [value for value in samples if not loss or self.random.random() >= loss]
         elapsed = sum(samples) * run["batch"]
         if run["pattern"] in ("pingpong", "oneway"):
-            for value in kept:
+            for value, count in Counter(kept).items():
                 lower = lower_of(index_of(value))
-                counts[lower] = counts.get(lower, 0) + 1
+                counts[lower] = counts.get(lower, 0) + count
         else:
             elapsed //= 2
         time.sleep(elapsed * self.driver["real_time"] / 1e9)
@@ -389,80 +386,13 @@ class FakeEngine:
         )
 
 
-@dataclass
-class FakeNode:
-    name: str
-    reach: str = "127.0.0.1"
-    cpu: str | None = None
-    interface: str = ""
-
-
-@dataclass
-class FakeLauncher:
-    """Starts fake engines on two pretended nodes; remembers the processes it started."""
-
-    drivers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    environment: dict[str, str] = field(default_factory=dict)
-    kind: str = "local"
-    marker: bytes = b""
-    nodes: Any = field(
-        default_factory=lambda: (FakeNode("node0", cpu="0"), FakeNode("node1", cpu="1"))
-    )
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    started: list[tuple[str, str | None]] = field(default_factory=list)
-
-    def __enter__(self) -> "FakeLauncher":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-    def start(self, node: Any, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
-        chosen = cpu if cpu is not None else node.cpu
-        self.started.append((node.name, chosen))
-        return self._started(node, ["--cpu", chosen] if chosen is not None else [])
-
-    def start_proxy(self, node: Any) -> subprocess.Popen[bytes]:
-        return self._started(node, ["--proxy", self.environment["BEOWIRE_FAKE_RANKS"]])
-
-    def _started(self, node: Any, options: Sequence[str]) -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-S", __file__, "--node", node.name, *options]
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **self.environment, "BEOWIRE_FAKE": json.dumps(self.drivers)},
-        )
-        self.processes.append(process)
-        return process
-
-    def describe_link(self) -> dict[str, object]:
-        return {"kind": self.kind}
-
-
-def write_engine(directory: Path) -> Path:
-    """Makes `directory` one for BEOWIRE_ENGINE_DIR, with a `beowire-engine` that pretends."""
-    (directory / "drivers").mkdir(parents=True)
-    program = directory / "beowire-engine"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{Path(__file__).resolve()}" "$@"\n')
-    program.chmod(0o755)
-    return directory
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--node", default="fakehost")
-    parser.add_argument("--cpu")
-    parser.add_argument("--drivers")
-    parser.add_argument("--proxy", metavar="DIRECTORY")
-    options = parser.parse_args()
-    cpu = None if options.cpu is None else 1 if options.cpu == "auto" else int(options.cpu)
-    engine = FakeEngine(options.node, cpu)
-    if options.proxy is not None:
-        engine.stand_for(options.proxy)
+    """The words come as `--name value`."""
+    options = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
+    cpu = options.get("--cpu")
+    engine = FakeEngine(
+        options.get("--node", "fakehost"), None if cpu is None else 1 if cpu == "auto" else int(cpu)
+    )
+    if "--proxy" in options:
+        engine.stand_for(options["--proxy"])
     return engine.serve()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,7 +15,7 @@ from beowire.errors import BeowireError
 from beowire.record.lines import Line
 from beowire.record.reader import Record, read_record
 from unit.evaluator import synthetic_record
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 from unit.evaluator.launch_records import flat, write
 
 

@@ -10,7 +10,7 @@ import typer
 from beowire.commands import compare, report
 from beowire.errors import BeowireError
 from unit.evaluator import synthetic_record
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 
 def _beowire(*words: str | Path) -> int:

@@ -10,7 +10,7 @@ from beowire.commands import drivers
 from beowire.errors import BeowireError
 from beowire.mpi import drivers as mpi_drivers
 from beowire.record.lines import DriverInfo
-from unit.evaluator import fake_engine
+from unit.evaluator import fake_engine, fake_launcher
 
 MPIS = [
     DriverInfo(
@@ -29,7 +29,7 @@ MPIS = [
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
-    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(fake_engine.write_engine(tmp_path / "engine")))
+    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(fake_launcher.write_engine(tmp_path / "engine")))
     monkeypatch.setattr(mpi_drivers, "every", lambda: iter(MPIS))
     made = typer.Typer()
     made.callback()(lambda: None)

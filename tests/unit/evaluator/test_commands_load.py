@@ -8,12 +8,12 @@ from typer.testing import CliRunner
 
 from beowire.commands import load
 from beowire.errors import BeowireError
-from unit.evaluator import fake_engine
+from unit.evaluator import fake_launcher
 
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
-    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(fake_engine.write_engine(tmp_path / "engine")))
+    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(fake_launcher.write_engine(tmp_path / "engine")))
     monkeypatch.setattr(load, "_LINE_S", 0.05)
     made = typer.Typer()
     made.callback()(lambda: None)

@@ -17,7 +17,7 @@ from beowire.doctor.pairs import Bounced, Visits, Way, rounds
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.places.engine import EngineError, EngineProcess
-from unit.evaluator.fake_engine import FakeLauncher, FakeNode
+from unit.evaluator.fake_launcher import FakeLauncher, FakeNode
 
 FOUND = [Facts(name, "lo", {}, {}, {"steady": ""}) for name in ("node0", "node1")]
 SILENT = "the engine gave no answer within 20 s"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from beowire.places.engine import EngineError, EngineProcess, wait_for_events
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 Start = Callable[..., EngineProcess]
 

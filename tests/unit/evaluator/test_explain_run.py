@@ -13,7 +13,7 @@ from beowire.explain.perf import NoPerf, Sample
 from beowire.explain.run import Asked, explain
 from beowire.interrupts import Interrupts
 from beowire.record.reader import read_record
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 
 @pytest.fixture

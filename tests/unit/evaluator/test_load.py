@@ -10,7 +10,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.plan.load import Load, described, parse_load, parse_loads
 from beowire.record.reader import read_record
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 
 @pytest.fixture

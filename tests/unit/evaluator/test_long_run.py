@@ -19,7 +19,7 @@ from beowire.record.histogram import Histogram
 from beowire.record.launches import WHOLE
 from beowire.record.lines import DriverInfo
 from beowire.record.reader import read_record
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 from unit.evaluator.laws import LAWS, delays, in_rounds
 
 DAY_S = 24 * 3600.0

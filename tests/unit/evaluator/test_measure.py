@@ -14,7 +14,7 @@ from beowire.interrupts import Interrupts
 from beowire.plan import plan as planning
 from beowire.plan import selection
 from beowire.record.lines import Result, Skipped
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 
 @dataclass

@@ -22,7 +22,7 @@ from beowire.places.engine import EngineError
 from beowire.places.mpi.installation import Installation
 from beowire.places.mpi.ways import Way
 from beowire.plan.patterns import PATTERNS
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 NAME = "mpi:openmpi4/tcp"
 SHAPE = RoundShape(count=100, skip=5)

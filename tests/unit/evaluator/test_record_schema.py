@@ -18,7 +18,7 @@ from beowire.plan.patterns import PATTERNS
 from beowire.record import schema as record_schema
 from beowire.record.reader import read_record
 from unit.evaluator import synthetic_record
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "docs" / "record.schema.json"
 

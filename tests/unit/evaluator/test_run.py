@@ -15,7 +15,7 @@ from beowire.conduct.others import Busy
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.record.reader import read_record
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from beowire.interrupts import Interrupts
 from beowire.places.engine import EngineError
 from beowire.plan.patterns import PATTERNS, Pattern
 from beowire.record.histogram import Histogram
-from unit.evaluator.fake_engine import FakeLauncher, FakeNode
+from unit.evaluator.fake_launcher import FakeLauncher, FakeNode
 
 Open = Callable[..., Session]
 

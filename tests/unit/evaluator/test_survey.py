@@ -12,7 +12,7 @@ from beowire.conduct.survey import _merge, end_engines, known_drivers, start_eng
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.places.engine import EngineProcess
-from unit.evaluator.fake_engine import FakeLauncher, FakeNode
+from unit.evaluator.fake_launcher import FakeLauncher, FakeNode
 
 Make = Callable[..., FakeLauncher]
 

@@ -16,7 +16,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.places.launch.base import Launcher, Node
 from beowire.record.lines import DriverInfo, NodeEnd
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_launcher import FakeLauncher
 
 
 def of(*costs: float) -> dict[int, float]:
