@@ -159,16 +159,6 @@ def test_folders_of_one_house(tree: Path) -> None:
     ]
 
 
-def test_files_that_hand_one_another_over(tree: Path) -> None:
-    """A function that is passed on is needed like one that is called."""
-    write(
-        tree / "transport/core/send.c",
-        "int (*core_answer)(void) = core_receive;\n"
-        "__attribute__((noinline, cold)) int\ncore_send(int a,\n          int b)\n{\n}\n",
-    )
-    assert len(check_layers.check(tree)) == 1
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -181,15 +171,6 @@ def test_files_that_hand_one_another_over(tree: Path) -> None:
 def test_what_only_looks_like_a_use(tree: Path, text: str) -> None:
     with (tree / "transport/core/send.c").open("a") as stream:
         stream.write(text)
-    assert check_layers.check(tree) == []
-
-
-def test_what_a_file_has_for_itself(tree: Path) -> None:
-    """Others may have something of that name."""
-    for name in ("send.c", "receive.c"):
-        with (tree / "transport/core" / name).open("a") as stream:
-            stream.write("__attribute__((cold)) static int\nbegin(void)\n{\n}\n")
-            stream.write("static int end(void)\n{\n    return begin();\n}\n")
     assert check_layers.check(tree) == []
 
 

@@ -4,7 +4,6 @@
 from pathlib import Path
 
 from scripts import run_tests
-from scripts.steps import Runner
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -34,21 +33,3 @@ def test_plan__the_long_one_has_all_of_the_short_one() -> None:
     short, long = ({step.name for step in run_tests.plan(long=which)} for which in (False, True))
     assert short < long
     assert f"scripts/fuzz {run_tests.FUZZ_LONG_S} frame_fuzz" in words_of(long=True)
-
-
-def test_plan__each_step_comes_after_what_it_needs(tmp_path: Path) -> None:
-    for long in (False, True):
-        Runner(run_tests.plan(long=long), 2, tmp_path)  # refuses others
-
-
-def test_plan__names_of_modules_are_of_modules() -> None:
-    known = run_tests.modules("system")
-    assert {*run_tests.LONGEST, *run_tests.BOTH_CORES} <= set(known)
-    assert known[: len(run_tests.LONGEST)] == list(run_tests.LONGEST)
-    assert set(known[-len(run_tests.BOTH_CORES) :]) == set(run_tests.BOTH_CORES)
-
-
-def test_chosen__needs_of_what_is_not_chosen_are_taken_as_there(tmp_path: Path) -> None:
-    steps = run_tests.chosen(run_tests.plan(long=False), "system")
-    assert {step.name.split()[0] for step in steps} == {"system"}
-    assert all(step.after == () for step in steps)

@@ -14,10 +14,8 @@ from scripts.steps import FAILED, NOT_RUN, PASSED, Runner, Step
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def shell(
-    name: str, script: str, *after: str, both_cores: bool = False, wide: bool = False
-) -> Step:
-    return Step(name, ("sh", "-c", script), after, wide, both_cores)
+def shell(name: str, script: str, *after: str) -> Step:
+    return Step(name, ("sh", "-c", script), after)
 
 
 def states(steps: list[Step], logs: Path, cores: int = 2) -> dict[str, str]:
@@ -35,48 +33,12 @@ def test_run__side_by_side(tmp_path: Path) -> None:
     assert states(steps, tmp_path / "logs") == {"a": PASSED, "b": PASSED}
 
 
-def test_run__what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    states([shell("a", "echo other; echo left out: the moon")], tmp_path / "logs")
-    said = capsys.readouterr().out
-    assert "left out: the moon\n" in said
-    assert "other" not in said
-
-
 def test_run__one_more_than_there_are_cores(tmp_path: Path) -> None:
     # Each takes one of the two places; a third at the same time finds none.
     place = "if mkdir {0}/{1} 2>&-; then sleep 0.01; exec rmdir {0}/{1}; fi"
     busy = "; ".join(place.format(tmp_path, number) for number in (1, 2)) + "; exit 1"
     steps = [shell(str(number), busy) for number in range(8)]
     assert set(states(steps, tmp_path / "logs", cores=1).values()) == {PASSED}
-
-
-def test_run__what_takes_both_cores_counts_twice(tmp_path: Path) -> None:
-    # On one core there is room for two: then it is alone.
-    busy = f"mkdir {tmp_path}/busy && sleep 0.01 && rmdir {tmp_path}/busy"
-    steps = [
-        shell("before", busy),
-        shell("both", busy, both_cores=True),
-        shell("after", busy),
-    ]
-    assert set(states(steps, tmp_path / "logs", cores=1).values()) == {PASSED}
-
-
-def test_run__each_is_told_how_many_cores_it_has(tmp_path: Path) -> None:
-    steps = [
-        shell("narrow", f'echo "$BEOWIRE_JOBS" >{tmp_path}/narrow'),
-        shell("wide", f'echo "$BEOWIRE_JOBS" >{tmp_path}/wide', wide=True),
-    ]
-    states(steps, tmp_path / "logs", cores=8)
-    assert (tmp_path / "narrow").read_text() == "1\n"
-    assert (tmp_path / "wide").read_text() == "4\n"
-
-
-def test_run__after_what_it_needs(tmp_path: Path) -> None:
-    steps = [
-        shell("makes", f"sleep 0.01; touch {tmp_path}/made"),
-        shell("needs", f"test -e {tmp_path}/made", "makes"),
-    ]
-    assert states(steps, tmp_path / "logs") == {"makes": PASSED, "needs": PASSED}
 
 
 def test_run__a_failure_is_shown_whole_and_keeps_back_what_needs_it(
@@ -101,29 +63,9 @@ def test_run__a_failure_is_shown_whole_and_keeps_back_what_needs_it(
     assert (tmp_path / "logs" / "good.log").read_text() == "silence\n"
 
 
-def test_run__says_what_a_step_took(tmp_path: Path) -> None:
-    """Whoever waits takes time; whoever works takes a processor's."""
-    work = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"
-    steps = [shell("waits", "sleep 0.05"), shell("works", f"({work}); exit 1")]
-    found = {one.name: one for one in Runner(steps, 2, tmp_path / "logs").run()}
-    assert found["waits"].seconds >= 0.05
-    assert found["waits"].cpu_seconds < found["works"].cpu_seconds
-    # The clocks of both are read one after the other.
-    assert found["works"].cpu_seconds <= found["works"].seconds + 0.05
-    assert found["works"].state == FAILED
-
-
 def test_run__a_need_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="step b"):
         Runner([shell("b", "true", "a")], 2, tmp_path)
-
-
-def test_run__what_is_open_for_children_stays_open(tmp_path: Path) -> None:
-    """So the lock of scripts/with-lock is held as long as anything runs."""
-    with (tmp_path / "lock").open("wb") as lock:
-        os.set_inheritable(lock.fileno(), True)
-        steps = [shell("holds", f"test -e /proc/$$/fd/{lock.fileno()}")]
-        assert states(steps, tmp_path / "logs") == {"holds": PASSED}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])

@@ -36,30 +36,6 @@ def test_all_passed(tmp_path: Path) -> None:
     assert lines[-2:] == ["1 passed, 0 failed, 0 skipped", "make test: everything passed"]
 
 
-def test_parts_of_a_run_are_one_run(tmp_path: Path) -> None:
-    (tmp_path / "unit.first.xml").write_text(PASSED)
-    (tmp_path / "unit.second.xml").write_text(
-        "<testsuite><testcase name='b' time='2'><skipped/></testcase></testsuite>"
-    )
-    lines = summarize(tmp_path).stdout.splitlines()
-    assert lines[-3].split() == ["unit", "2", "0", "1", "3.5"]
-    assert lines[-2] == "1 passed, 0 failed, 1 skipped"
-
-
-def test_times__slowest_first(tmp_path: Path) -> None:
-    write_steps(tmp_path, ("build", "passed", 2.5), ("fuzz", "passed", 4.0))
-    (tmp_path / "other.xml").write_text(
-        "<testsuite><testcase classname='tests.test_x' name='slow' time='9'/></testsuite>"
-    )
-    (tmp_path / "unit.xml").write_text(PASSED)
-    words = [line.split() for line in summarize(tmp_path).stdout.splitlines()]
-    assert words.index(["fuzz", "4.0", "2.0"]) + 1 == words.index(["build", "2.5", "1.2"])
-    assert ["all,", "side", "by", "side", "7.0", "3.2"] in words
-    assert words.index(["other", "9.0", "test_x", "slow"]) + 1 == words.index(["unit", "1.5", "a"])
-    of_runs = [line[0] for line in words if len(line) == 5 and line[-1] in ("9.0", "1.5")]
-    assert of_runs == ["other", "unit"]
-
-
 def test_a_step_that_did_not_pass_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "unit.xml").write_text(PASSED)
     write_steps(tmp_path, ("build", "failed", 2.5), ("fuzz", "not run", 0.0))
