@@ -2,12 +2,8 @@
 /*
  * receive_ring.h - every frame that arrives at an interface, whole, with its time of arrival.
  *
- * An AF_PACKET socket with a TPACKET_V2 ring (packet(7), Documentation/networking/packet_mmap.rst):
- * the kernel writes frames into slots that it shares with us. So the memory for a burst is as large
- * as we choose; without privilege, the receive buffer of a plain socket would be too small.
- *
- *      kernel: fills a slot, then sets TP_STATUS_USER        (release)
- *      we:     see TP_STATUS_USER (acquire), read the frame, set TP_STATUS_KERNEL (release)
+ * An AF_PACKET socket with a ring (slot_ring.h). So the memory for a burst is as large as we
+ * choose; without privilege, the receive buffer of a plain socket would be too small.
  *
  * The kernel takes a VLAN tag out of the frame and keeps it beside; received_frame_copy() puts it
  * back, so that what is copied is what was on the wire (without the frame check sequence).
@@ -19,15 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lane/slot_ring.h"
+
 struct receive_ring {
     int socket; /**< readable (POLLIN) when a frame is there */
-    uint8_t *slots;
-    size_t ring_bytes;
-    size_t block_bytes;
-    size_t slot_bytes;
-    uint32_t slots_per_block;
-    uint32_t slot_count;
-    uint32_t next; /**< the slot that the kernel fills next */
+    struct slot_ring ring;
 };
 
 struct received_frame {
@@ -41,11 +33,8 @@ struct received_frame {
 };
 
 /** Opens a ring for frames of up to `max_frame_bytes`, header and tag included.
- *  Returns 0 or a negative errno. */
+ *  Returns 0 or a negative errno, after which the caller ends. */
 int receive_ring_open(struct receive_ring *ring, const char *interface, size_t max_frame_bytes);
-
-/** Gives everything back. */
-void receive_ring_close(struct receive_ring *ring);
 
 /** The oldest frame that was not released. False: there is none now. */
 bool receive_ring_peek(const struct receive_ring *ring, struct received_frame *frame);

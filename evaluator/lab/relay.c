@@ -153,7 +153,7 @@ static void take_arrivals(struct relay *relay, struct way *way)
     struct received_frame frame;
     const uint64_t monotonic_ns = now_ns(CLOCK_MONOTONIC);
     const uint64_t realtime_ns = now_ns(CLOCK_REALTIME);
-    for (uint32_t taken = 0; taken < way->ring.slot_count && receive_ring_peek(&way->ring, &frame);
+    for (uint32_t taken = 0; taken < way->ring.ring.slots && receive_ring_peek(&way->ring, &frame);
          taken++) {
         const uint64_t age_ns =
             realtime_ns > frame.realtime_ns ? realtime_ns - frame.realtime_ns : 0;
