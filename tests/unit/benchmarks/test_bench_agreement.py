@@ -98,22 +98,6 @@ class _Lab:
     nodes = (_Node(), _Node())
 
 
-def test_anchor__mpi_programs__are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "# OSU MPI Latency Test\n# Size  Latency (us)\n64    1.75\n"
-    monkeypatch.setattr(anchors, "_mpirun", lambda *words: said)
-    assert anchors.ANCHORS["osu-latency"].measure(_Lab(), 64) == pytest.approx(1.75e-6)  # type: ignore[arg-type]
-
-
-def test_obstacle__not_installed__says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")
-    assert anchors.ANCHORS["nptcp"].obstacle() == ("NPtcp is missing: apt-get install netpipe-tcp")
-
-
-def test_main__no_such_program__is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert anchors.main(["iperf"]) == 2
-    assert "nptcp" in capsys.readouterr().err
-
-
 def test_precision__reaches__are_set_beside_netpipes(tmp_path: Path) -> None:
     sizes = instrument._SIZES
     ours = [result(size, summary(1000, 990, 1005)) for size in sizes]
@@ -133,8 +117,3 @@ def test_reach_of_mean__seven_values__is_students() -> None:
     # Student's t at 97.5 % of six degrees of freedom is 2.447.
     values = [9.0, 10.0, 11.0, 9.0, 10.0, 11.0, 10.0]
     assert instrument.reach_of_mean(values) == pytest.approx(2.447 * 0.8165 / 7**0.5 / 10, rel=1e-3)
-
-
-def test_precision__too_few_launches__is_a_problem() -> None:
-    found = instrument.precision(record(result(1)), record(of("nptcp", 1, 1000.0)))
-    assert len(found.problems) == len(instrument._SIZES)

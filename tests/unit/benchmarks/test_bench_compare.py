@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import math
 import stat
 import sys
 from pathlib import Path
@@ -35,16 +34,6 @@ def test_command__is_what_a_person_types(tmp_path: Path) -> None:
         " --sizes 8,64KiB --time 30 --launches 2"
     )
     assert _comparison(tmp_path, launches=6).command.endswith(" --launches 6")
-
-
-def test_command__with_a_cost_of_system_calls(tmp_path: Path) -> None:
-    slowed = Comparison.of(tmp_path, drivers=("tcp",), sizes=(8,), seconds=9, call_cost="300ns")
-    assert slowed.command.endswith(" --time 9 --launches 1 --system-call-cost 300ns")
-
-
-@pytest.mark.parametrize(("seconds", "launches"), [(1, 1), (23, 1), (24, 2), (600, 5)])
-def test_launches_for__as_many_as_there_is_time_for(seconds: float, launches: int) -> None:
-    assert compare.launches_for(seconds) == launches
 
 
 def _pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
@@ -112,30 +101,6 @@ def test_ratio_of__values_without_intervals__has_one_from_six_launches(tmp_path:
     assert ratio is not None
     assert ratio.low == pytest.approx(1 / 2)
     assert ratio.high == pytest.approx(6 / 7)
-
-
-def test_quantities__of_a_stream(tmp_path: Path) -> None:
-    record = _record(tmp_path, "tcp", sizes=(1024,), patterns=("stream",))
-    (result,) = record.results
-    assert result.rate_bytes_per_s is not None
-    with_mean = result.rate_bytes_per_s.model_copy(update={"mean": 5.0})
-    changed = result.model_copy(update={"rate_bytes_per_s": with_mean})
-    assert compare.mean_rate(result) is None
-    rate = compare.rate(result)
-    assert rate is not None and rate.value == result.rate_bytes_per_s.median
-    found = compare.mean_rate(result.model_validate_json(changed.model_dump_json()))
-    assert found is not None and found.value == 5.0
-    assert compare.half_rtt(result) is None
-    assert compare.half_rtt_p99(result) is None
-
-
-def test_half_rtt_p99__has_the_records_interval(tmp_path: Path) -> None:
-    record = _record(tmp_path, "tcp", sizes=(8,), patterns=("pingpong",))
-    found = compare.half_rtt_p99(record.results[0])
-    half = record.results[0].half_rtt_ns
-    assert found is not None and half is not None
-    assert found.value == half.p99
-    assert math.isfinite(found.half_width()) == ("p99_ci95" in (half.model_extra or {}))
 
 
 def test_values_text__of_those_that_were_measured(tmp_path: Path) -> None:

@@ -59,41 +59,6 @@ def test_render__leaves_out_what_values_of_the_row_say(tmp_path: Path) -> None:
     ]
 
 
-def test_render__names_values_in_each_row_where_they_differ(tmp_path: Path) -> None:
-    one = _exact("1 B: a / b", 0.9, at_most=1.0, detail="1 B: a / b: 9 ns (8 ns to 11 ns) / 10 ns")
-    other = _exact("2 B: a / c", 0.5, at_most=1.0, detail="a 1 ns, c 2 ns")
-    lines = _rendered(tmp_path, "latency", one, other)
-    assert lines[-4] == "|  | asked: ≤ 1.00 | values |"
-    assert lines[-2:] == [
-        "| 1 B: a / b | 0.900 | 9 / 10 ns |",
-        "| 2 B: a / c | 0.500 | a 1 ns, c 2 ns |",
-    ]
-
-
-def test_render__has_a_unit_once_behind_values_that_share_it(tmp_path: Path) -> None:
-    asked = _exact("8 B: a / b", 0.9, at_most=1.0, detail="a 9 us, b 1 ms, c 2 ms")
-    lines = _rendered(tmp_path, "latency", asked)
-    assert lines[-1] == "| 8 B | 0.900 | 9 us; 1, 2 ms |"
-
-
-def test_render__has_the_common_end_of_names_in_the_head(tmp_path: Path) -> None:
-    names = ("8 B send, 4 ranks: a / b", "1 KiB send, 4 ranks: a / b")
-    lines = _rendered(tmp_path, "mpi", *(_exact(name, 0.9, at_most=1.0) for name in names))
-    assert lines[-4:] == [
-        "| send, 4 ranks, a / b | asked: ≤ 1.00 |",
-        "|---|---|",
-        "| 8 B | 0.900 |",
-        "| 1 KiB | 0.900 |",
-    ]
-
-
-def test_render__says_once_of_which_turn_values_are(tmp_path: Path) -> None:
-    detail = "a 9 ns, b 10 ns in the first turn"
-    lines = _rendered(tmp_path, "shm", _exact("1 B: a / b", 0.9, at_most=1.0, detail=detail))
-    assert lines[-3] == "| a / b | asked: ≤ 1.00 | a, b in the first turn |"
-    assert lines[-1] == "| 1 B | 0.900 | 9, 10 ns |"
-
-
 def test_render__has_figures_of_which_nothing_was_asked(tmp_path: Path) -> None:
     alone = Figure("the loop", Estimate(2.0, 1.0, 3.0), "./again", unit=" ns", detail="of all 9 ns")
     lines = _rendered(tmp_path, "instrument", *_figures(0.5), alone)

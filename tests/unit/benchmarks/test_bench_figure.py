@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import math
 
 import numpy as np
 import pytest
@@ -47,11 +46,6 @@ def test_verdict__at_least(value: float, low: float, high: float, verdict: str) 
     assert _figure(value, low, high, at_least=2.0).verdict == verdict
 
 
-def test_verdict__nothing_asked() -> None:
-    assert _figure(1.0, 0.9, 1.1).verdict == "-"
-    assert _figure(1.0, 0.9, 1.1).asked == ""
-
-
 def test_imprecise__without_an_interval_or_with_a_wide_one() -> None:
     assert not _figure(1.0, 0.97, 1.03).imprecise
     assert _figure(1.0, 0.9, 1.1).imprecise
@@ -78,22 +72,6 @@ def test_ratio__its_interval_covers_as_it_says() -> None:
     assert 0.92 <= covered / 400 <= 1.0
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (Estimate(1.0, None, 2.0), Estimate(1.0, 0.9, 1.1)),
-        (Estimate(1.0, 0.9, 1.1), Estimate(1.0, 0.0, 2.0)),
-    ],
-)
-def test_ratio__without_a_limit_has_none(one: Estimate, other: Estimate) -> None:
-    found = figure.ratio(one, other)
-    assert (found.value, found.low, found.high) == (1.0, None, None)
-
-
-def test_ratio__to_nothing_is_infinite() -> None:
-    assert figure.ratio(Estimate(1.0, 1.0, 1.0), Estimate(0.0, 0.0, 0.0)).value == math.inf
-
-
 def test_hull__is_as_wide_as_all() -> None:
     found = figure.hull([Estimate(1.0, 0.9, 1.1), Estimate(2.0, 1.8, 2.2), Estimate(3.0, 2.9, 3.1)])
     assert (found.value, found.low, found.high) == (2.0, 0.9, 3.1)
@@ -104,8 +82,3 @@ def test_of_launches__has_an_interval_from_six_on() -> None:
     assert figure.of_launches([1, 2, 3, 4, 5]).low is None
     found = figure.of_launches([1, 2, 3, 4, 5, 6])
     assert (found.value, found.low, found.high) == (3.5, 1, 6)
-
-
-def test_scaled__with_and_without_an_interval() -> None:
-    assert figure.scaled(Estimate(0.5, 0.4, 0.6), 2) == Estimate(1.0, 0.8, 1.2)
-    assert figure.scaled(Estimate(0.5, None, None), 2) == Estimate(1.0, None, None)

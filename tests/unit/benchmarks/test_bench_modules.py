@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each benchmark on a record that a comparison might have written."""
 
-import subprocess
-import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 import benchmarks.__main__ as command
@@ -90,21 +86,6 @@ def test_benchmark__hands_a_cost_of_system_calls_on(
     assert commands and all("--system-call-cost 300ns" in one for one in commands)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["memory", "--system-call-cost", "300ns"], "memory does not take --system-call-cost"),
-        (["rate", "--system-call-cost", "300"], "cannot add --system-call-cost '300'"),
-    ],
-)
-def test_main__a_cost_of_system_calls_that_cannot_be(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        command.main(words)
-    assert said in capsys.readouterr().err
-
-
 def test_loss__in_turns_as_many_as_there_is_time_for(commands: list[str], tmp_path: Path) -> None:
     results = command.BENCHMARKS["loss"].run(Context(tmp_path, 36.0))
     assert [one.split("--loss ")[1].split()[0] for one in commands] == (
@@ -133,26 +114,12 @@ def test_benchmark__a_driver_that_gave_nothing__is_a_problem(
         assert any("beowire: needs a privilege" in problem for problem in results.problems)
 
 
-def test_drivers__leaves_out_what_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "_is_ready", lambda name: False)
-    assert context.drivers("beowire", *context.TCP) == ("beowire", "tcp", "tcp-spin")
-    monkeypatch.setattr(context, "_is_ready", lambda name: True)
-    assert context.drivers("beowire", "fi-tcp") == ("beowire", "fi-tcp")
-
-
 def test_impi_parse__imb_table() -> None:
     found = impi.parse(IMB)
     assert sorted(found) == [8, 65536]
     assert found[8].half_rtt_ns == pytest.approx(260)
     assert found[65536].rate_bytes_per_s == pytest.approx(6742.51e6)
     assert impi.parse("mpiexec: no such file\n1 2 x y\n") == {}
-
-
-def test_impi_command_line__pinned_and_bounded(tmp_path: Path) -> None:
-    words = impi.command_line(tmp_path, (2, 3), 4 << 20, tmp_path / "lengths")
-    assert words[words.index("I_MPI_PIN_PROCESSOR_LIST") + 1] == "2,3"
-    assert words[words.index("I_MPI_FABRICS") + 1] == "shm"
-    assert words[words.index("-iter") + 1] == "60"
 
 
 def _pingpong(size: int) -> impi.PingPong:
@@ -249,50 +216,8 @@ def test_main__a_benchmark_that_fails__does_not_stop_the_next(
     assert "8 B messages per second" in text
 
 
-#: Runs the command with a benchmark that waits for a process, which ends the command.
-_ENDED = """
-import subprocess, sys
-sys.path[:] = sys.argv[3:]
-from benchmarks import __main__ as command
-
-def run(context):
-    words = ["/bin/sh", "-c", "read _; echo $$; kill -TERM $PPID; exec sleep 600"]
-    with open(sys.argv[2], "w") as file:
-        subprocess.run(words, stdout=file, input=b"it is waited for by now\\n")
-
-command.BENCHMARKS["latency"].run = run
-sys.exit(command.main(["latency", "--out", sys.argv[1]]))
-"""
-
-
-def _has_ended(pid: int) -> bool:
-    """Nobody need have waited for it yet."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def test_main__ended_by_a_signal__its_command_ends_as_well(tmp_path: Path) -> None:
-    out, said = tmp_path / "out", tmp_path / "pid"
-    words = [sys.executable, "-c", _ENDED, str(out), str(said), *sys.path]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 130, done.stderr
-    assert done.stderr == f"scripts/bench: interrupted; what was measured is in {out}\n"
-    pid, deadline = int(said.read_text()), time.monotonic() + 60
-    while not _has_ended(pid):  # a killed process takes a moment to go
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("arguments", [[], ["speed"], ["rate", "--time", "0"]])
 def test_main__what_is_not_understood_is_refused(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as refusal:
         command.main(arguments)
     assert refusal.value.code == 2
-
-
-def test_main__never_overwrites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        command.main(["rate", "--out", str(tmp_path)])
-    assert "exists already" in capsys.readouterr().err

@@ -46,22 +46,9 @@ def test_figures__against_the_fastest_other_way() -> None:
     assert len(ratios) == len(found.figures) == 23 + 1 + 6
 
 
-def test_figures__slower_is_missed() -> None:
-    found = figures(turns_of(500.0, 400.0), "again")
-    assert {one.verdict for one in found.figures} == {"missed"}
-
-
 def test_figures__nothing_to_compare_with_is_a_problem() -> None:
     alone = Turns()
     alone.add(0, "beowire", {("pingpong", 8): 1.0})
     found = figures(alone, "again")
     assert found.figures == []
     assert "8 B half round trip: not measured" in found.problems
-
-
-def test_ratios__only_turns_that_both_have() -> None:
-    made = Turns()
-    made.add(0, "beowire", {("rate", 8): 1.0})
-    made.add(1, "beowire", {("rate", 8): 2.0})
-    made.add(1, "tcp", {("rate", 8): 4.0})
-    assert made.ratios(("rate", 8)) == [0.5]
