@@ -14,7 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 set_hypothesis_home_dir(ROOT / "build" / "cache" / "hypothesis")
 # An example that others keep from its core for 0.2 s is no failure.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "patient",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=200 if os.environ.get("BEOWIRE_TEST_LONG") else 40,
+)
 settings.load_profile("patient")
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from beowire.analysis import advice
@@ -73,7 +73,6 @@ _TABLES = st.integers(1, len(SIZES)).flatmap(
 )
 
 
-@settings(max_examples=150)
 @given(_TABLES, st.sampled_from([PINGPONG, STREAM]))
 def test_ranges__say_nothing_that_the_table_contradicts(table: Table, pattern: object) -> None:
     kind = PINGPONG if pattern is PINGPONG else STREAM

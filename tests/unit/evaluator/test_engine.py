@@ -34,7 +34,7 @@ def start() -> Iterator[Start]:
 
     yield run
     for engine in engines:
-        engine.end()
+        engine.end(timeout_s=0.5)
         assert engine.process.poll() is not None
 
 

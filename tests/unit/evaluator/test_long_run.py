@@ -25,7 +25,7 @@ from unit.evaluator.laws import LAWS, delays, in_rounds
 DAY_S = 24 * 3600.0
 LAUNCHES = WHOLE + 4
 ROUNDS = 30
-MESSAGES = 500
+MESSAGES = 200
 LAW = LAWS["exponential tail"]
 
 

@@ -136,7 +136,7 @@ def test_measurement__a_size_without_time_is_skipped_with_the_reason(measure: Me
 def test_measurement__a_driver_that_fails_leaves_the_others(
     measure: Measure, monkeypatch: pytest.MonkeyPatch, driver: str, reason: str
 ) -> None:
-    monkeypatch.setattr("beowire.conduct.session._GRACE_S", 2.0)
+    monkeypatch.setattr("beowire.conduct.session._GRACE_S", 1.0)
     taken = measure(f"steady,{driver}", sizes=(8, 64, 512))
     assert [one.status for one in taken.results("steady")] == ["ok"] * 3
     (kept,) = taken.results(driver)

@@ -134,7 +134,7 @@ def test_run__a_refused_size_leaves_the_session_usable(opened: Open) -> None:
 def test_run__a_silent_end_has_a_deadline_and_a_name(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("beowire.conduct.session._GRACE_S", 2.0)
+    monkeypatch.setattr("beowire.conduct.session._GRACE_S", 1.0)
     session = opened("hangs", fault_run=1)
     with pytest.raises(EngineError, match="hangs") as caught:
         session.run(PINGPONG, 8, SHAPE, 0.1, _soon())
@@ -142,7 +142,7 @@ def test_run__a_silent_end_has_a_deadline_and_a_name(
 
 
 def test_run__an_end_that_others_keep_from_its_core_does_not_hang(opened: Open) -> None:
-    session = opened("steady", stall_runs=1, stall_ns=2.5e9)
+    session = opened("steady", stall_runs=1, stall_ns=0.5e9)
     one = session.run(PINGPONG, 8, SHAPE, 0.1, _soon())
     assert one is not None
     assert one.messages == 100

@@ -6,6 +6,7 @@ The quick tests have each distribution, and each correlation, at least once; `ma
 each with each.
 """
 
+import os
 from collections.abc import Iterable
 from itertools import product
 
@@ -22,7 +23,7 @@ from unit.evaluator.laws import CORRELATIONS, LAWS, NARROW, Law, delays, in_roun
 
 Case = tuple[str, float]
 
-_RUNS = 1000
+_RUNS = 1000 if os.environ.get("BEOWIRE_TEST_LONG") else 400
 _AT_ONCE = 50
 _ROUNDS = 20
 
@@ -143,11 +144,11 @@ def _rate_coverage(law: Law, correlation: float, rounds: int) -> float:
     moved, random = 1e9, np.random.default_rng(20)
     truth = moved / law.truth(0.5)
     covered = 0
-    for run in delays(law, random, _RUNS, rounds, correlation):
+    for run in delays(law, random, 1000, rounds, correlation):
         found = rate_estimate([moved / float(one) for one in run])
         assert found.low is not None and found.high is not None
         covered += found.low <= truth <= found.high
-    return covered / _RUNS
+    return covered / 1000
 
 
 @pytest.mark.parametrize("name", ["normal", "heavy tail"])

@@ -92,7 +92,7 @@ FIXTURE_TEST(pull_data__in_any_order_with_losses)
     } *way = calloc(200000, sizeof *way);
 
     assert_non_null(way);
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= 60; seed++) {
         struct transfer transfers[3];
         struct random random;
         uint64_t now_ns = START_NS * 1000 * seed;
