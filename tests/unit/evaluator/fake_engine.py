@@ -2,7 +2,8 @@
 """An engine that only pretends: it speaks docs/ENGINE.md, and draws its times from known laws.
 
 fake_launcher.py starts it. It is written apart from the evaluator's own code on purpose, so that
-both must agree on the protocol, and imports little, since tests start hundreds. What a driver does is in DRIVERS; `BEOWIRE_FAKE` (JSON) changes members of drivers, for instance
+both must agree on the protocol, and imports little, since tests start hundreds. What a driver does
+is in DRIVERS; `BEOWIRE_FAKE` (JSON) changes members of drivers, for instance
 `{"steady": {"ready": false, "reason": "no such cable"}}`.
 """
 

@@ -91,7 +91,8 @@ def lines(
             for driver in drivers:
                 if "peer" in PATTERNS[pattern].needs and model(driver).placement == "process":
                     continue
-                found += (_cell(seed, driver, pattern, size, launch, samples) for size in sizes)
+                key = f"{seed} {driver} {pattern}"
+                found += (_cell(key, size, launch, samples) for size in sizes)
     found.append(Skipped(driver="verbs", reason="no RDMA device: `rdma link` shows none on node0"))
     found.append(
         Skipped(driver="udp", pattern="pingpong", size=8388608, reason="longer than a datagram")
@@ -102,8 +103,9 @@ def lines(
 
 
 @functools.cache
-def _cell(seed: int, driver: str, pattern: str, size: int, launch: int, samples: int) -> Result:
-    random = Random(f"{seed} {driver} {pattern} {size} {launch}")
+def _cell(key: str, size: int, launch: int, samples: int) -> Result:
+    _, driver, pattern = key.split()
+    random = Random(f"{key} {size} {launch}")
     kind = PATTERNS[pattern]
     make = _pingpong if kind.is_times else _stream
     return _of_pattern(kind, make(driver, size, launch, samples, random))
