@@ -9,7 +9,7 @@ from beowire.conduct.session import Round, RoundShape, Session
 from beowire.conduct.survey import survey
 from beowire.interrupts import Interrupts
 from beowire.places.engine import EngineError
-from beowire.plan.patterns import PATTERNS, Pattern
+from beowire.plan.patterns import PATTERNS
 from beowire.record.histogram import Histogram
 from unit.evaluator.fake_launcher import FakeLauncher, FakeNode
 
@@ -68,14 +68,6 @@ def _soon() -> float:
     return time.monotonic() + 60
 
 
-def test_run__pingpong_has_the_round_trips(opened: Open) -> None:
-    one = opened("steady").run(PINGPONG, 8, SHAPE, 5, _soon())
-    assert one is not None
-    assert (one.count, one.messages, one.lost, one.histogram.total) == (100, 100, 0, 100)
-    assert one.histogram.quantile(0.5) == pytest.approx(4000, rel=0.05)
-    assert [use["user_ns"] for use in one.counts] == [10_000, 10_000]
-
-
 def test_run__two_ends_on_one_cpu_have_one_soaker(opened: Open) -> None:
     shape = RoundShape(100, 8, probes=("soaker", "syscalls"))
     one = opened("steady").run(PINGPONG, 8, shape, 5, _soon())
@@ -115,13 +107,6 @@ def test_run__of_two_ways_both_count(opened: Open) -> None:
     assert (one.count, one.messages, one.moved_bytes, one.lost) == (100, 200, 200_000, 0)
 
 
-@pytest.mark.parametrize("pattern", [PINGPONG, STREAM])
-def test_run__a_round_in_which_all_is_lost_has_only_that(opened: Open, pattern: Pattern) -> None:
-    one = opened("void").run(pattern, 8, SHAPE, 5, _soon())
-    assert one is not None
-    assert (one.messages, one.lost, one.histogram.total) == (0, 100, 0)
-
-
 def test_run__a_refused_size_leaves_the_session_usable(opened: Open) -> None:
     for role in ("responder", "initiator"):
         session = opened("refuses", refuses_role=role)
@@ -129,16 +114,6 @@ def test_run__a_refused_size_leaves_the_session_usable(opened: Open) -> None:
             session.run(PINGPONG, 1024, SHAPE, 5, _soon())
         assert not caught.value.fatal
         assert session.run(PINGPONG, 8, SHAPE, 5, _soon()) is not None
-
-
-def test_run__a_silent_end_has_a_deadline_and_a_name(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("beowire.conduct.session._GRACE_S", 1.0)
-    session = opened("hangs", fault_run=1)
-    with pytest.raises(EngineError, match="hangs") as caught:
-        session.run(PINGPONG, 8, SHAPE, 0.1, _soon())
-    assert (caught.value.node, caught.value.fatal) == ("node1", True)
 
 
 def test_run__an_end_that_others_keep_from_its_core_does_not_hang(opened: Open) -> None:
@@ -180,8 +155,3 @@ def test_run__the_dead_end_is_named_and_not_its_victim(opened: Open) -> None:
     with pytest.raises(EngineError, match="was killed by SIGKILL") as caught:
         session.run(PINGPONG, 8, SHAPE, 5, _soon())
     assert caught.value.node == "node1"
-
-
-def test_start__an_end_that_cannot_open_says_why(opened: Open) -> None:
-    with pytest.raises(EngineError, match="may not open: needs CAP_PRETEND"):
-        opened("unopened")
