@@ -41,6 +41,8 @@ class Clock:
 class SimulatedSession:
     """Rounds of a known distribution, of which each takes its share of the day."""
 
+    pids = ()
+
     def __init__(
         self, info: DriverInfo, clock: Clock, rounds: list[list[list[int]]], round_s: float
     ) -> None:
