@@ -232,6 +232,10 @@
 #define PULL_CROWD_SHARED_BYTES 1500000u
 #define PULL_CROWD_FULL_PERCENT 70
 
+/** If less than this part of the highest rate comes, requests wait at senders that are busy, which
+ *  fills no switch: then it is the mean round trip that counts. */
+#define PULL_CROWD_LATE_PERCENT 60u
+
 /** That is of so many pieces, so that several senders have something to send, but not of less than
  *  two segments of usual frames: each piece costs a PULL. */
 #define PULL_CROWD_PIECES 20

@@ -75,6 +75,7 @@ struct message_lane {
         outstanding_bytes; /**< probably in flight: requested from all peers that are not silent */
     uint32_t blocks;       /**< outstanding, of all peers */
     struct pull_rate rate; /**< of all that is requested */
+    uint32_t best_rate;    /**< its highest, in bytes per microsecond */
 };
 
 /** A peer, embedded in struct core_peer. Files outside message/ may

@@ -49,9 +49,13 @@ static void settle(struct message_layer *layer, const struct pull *pull, struct 
                    uint64_t now_ns)
 {
     struct pull_path *path = &pull->peer->pull_paths[block->lane];
+    struct message_lane *lane = &layer->lanes[block->lane];
 
     pull_rate_measure(&path->rate, block->accounted_bytes, now_ns);
-    pull_rate_measure(&layer->lanes[block->lane].rate, block->accounted_bytes, now_ns);
+    pull_rate_measure(&lane->rate, block->accounted_bytes, now_ns);
+    if (lane->best_rate < lane->rate.bytes_per_us) {
+        lane->best_rate = lane->rate.bytes_per_us;
+    }
     if (!layer->pulls_crowd && pull_path_is_limited(layer, pull->peer)) {
         layer->pull_window_bytes += block->accounted_bytes;
     }

@@ -159,11 +159,14 @@ static uint64_t window_of(const struct message_layer *layer, unsigned lane)
 {
     uint64_t shared = shared_of(layer);
     uint64_t way = PULL_CROWD_BYTES;
-    uint64_t under_way = layer->lanes[lane].rate.bytes_per_us * layer->pull_rtt.minimum_ns / 1000;
+    uint64_t rate = layer->lanes[lane].rate.bytes_per_us;
+    bool sends_late = rate * 100 < layer->lanes[lane].best_rate * PULL_CROWD_LATE_PERCENT;
 
     if (!layer->pulls_crowd) {
         return layer->pull_window_bytes;
     }
+    uint64_t under_way =
+        rate * (sends_late ? layer->pull_rtt.smoothed_ns : layer->pull_rtt.minimum_ns) / 1000;
     while (under_way * 100 > (way + shared) * PULL_CROWD_FULL_PERCENT) {
         way *= 2;
     }

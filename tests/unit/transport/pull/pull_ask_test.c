@@ -414,6 +414,32 @@ FIXTURE_TEST(pull_ask__of_a_crowd_more_if_the_window_is_the_limit)
     assert_in_range(ask_of_crowd(fixture, transfers), room, room + PULL_CROWD_BYTES * 3);
 }
 
+/** What is requested if 50 bytes come in a microsecond, at most `best`, 2 ms late. */
+static uint64_t ask_of_late_crowd(struct fixture *fixture, uint32_t best)
+{
+    struct message_lane *lane = &fixture->layer.lanes[0];
+    struct transfer transfers[PEERS];
+
+    make_many_ready(fixture);
+    fixture->layer.pull_rtt.minimum_ns = 20000;
+    fixture->layer.pull_rtt.smoothed_ns = 2000000;
+    lane->rate.bytes_per_us = 50;
+    lane->best_rate = best;
+    return ask_of_crowd(fixture, transfers);
+}
+
+FIXTURE_TEST(pull_ask__of_a_crowd_more_if_its_senders_are_busy)
+{
+    assert_in_range(ask_of_late_crowd(fixture, 50 * 100 / PULL_CROWD_LATE_PERCENT + 1), 100000,
+                    400000);
+}
+
+FIXTURE_TEST(pull_ask__of_a_crowd_no_more_if_it_waits_in_the_switch)
+{
+    assert_in_range(ask_of_late_crowd(fixture, 50), 1,
+                    PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY);
+}
+
 FIXTURE_TEST(pull_ask__of_a_crowd_as_much_over_each_of_two_rails)
 {
     const uint64_t room = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY;
