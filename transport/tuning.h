@@ -227,10 +227,12 @@
 /** no more at the same time than fits into the switch, if all its ports are so busy: a part of the
  *  shared buffer, and room for the way of a request and its answer. This is doubled as long as what
  *  comes in the shortest round trip is more than this part of both: then the switch stores
- *  nothing, and the window is what limits. */
+ *  nothing, and the window is what limits. But at most so often: round trips may be long for
+ *  other reasons. */
 #define PULL_CROWD_BYTES 21000u
 #define PULL_CROWD_SHARED_BYTES 1500000u
 #define PULL_CROWD_FULL_PERCENT 70
+#define PULL_CROWD_BYTES_MAX (8 * PULL_CROWD_BYTES)
 
 /** If less than this part of the highest rate comes, requests wait at senders that are busy, which
  *  fills no switch: then it is the mean round trip that counts. */

@@ -123,15 +123,21 @@ static int open_endpoint(const char *lanes, const struct driver_options *driver_
     if (status != 0) {
         return status;
     }
-    status = beowire_open(&options, endpoint);
-    if (status == -EACCES && lanes == PACKET_LANE) { /* a broker refuses: one that opens says why */
+    int refused = beowire_open(&options, endpoint);
+    if (refused == -EACCES &&
+        lanes == PACKET_LANE) { /* a broker refuses: one that opens says why */
         options.lanes = "packet,udp";
-        status = beowire_open(&options, endpoint) != 0 ? status : 0;
+        status = beowire_open(&options, endpoint);
+    } else {
+        status = refused;
     }
     if (status != 0) {
-        return explain(status, interface, error, error_bytes);
+        return explain(refused, interface, error, error_bytes);
     }
     status = check_lanes(lanes, *endpoint, error, error_bytes);
+    if (status == 0 && refused != 0) { /* it has changed its mind: but this has another lane */
+        status = explain(refused, interface, error, error_bytes);
+    }
     if (status != 0) {
         (void)beowire_close(*endpoint, 0);
     }

@@ -79,9 +79,9 @@ void core_close(struct core *core)
 void core_reserve_credit(struct core *core, struct core_peer *peer)
 {
     if (!peer->credit_reserved) {
-        peer->first_credit =
-            message_initial_credit(&core->messages, &peer->message,
-                                   core->options.lanes.lanes[peer->route.paths.fast]->frame_bytes);
+        const struct lane *lane = core->options.lanes.lanes[peer->route.paths.fast];
+        peer->first_credit = message_initial_credit(&core->messages, &peer->message,
+                                                    lane->shares_memory ? 0 : lane->frame_bytes);
         peer->credit_reserved = true;
     }
 }

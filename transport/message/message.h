@@ -58,7 +58,6 @@ struct request;
 /** Memory that message_peer_init() needs for each lane of the endpoint. */
 #define MESSAGE_PATH_BYTES 80
 
-/** A lane of the endpoint. */
 /** How fast data comes, measured over at least PULL_RATE_NS. */
 struct pull_rate {
     uint64_t since_ns;
@@ -66,6 +65,7 @@ struct pull_rate {
     uint32_t bytes_per_us; /**< smoothed; 0: none measured */
 };
 
+/** A lane of the endpoint. */
 struct message_lane {
     uint8_t kind; /**< as in PULL and ANNOUNCE, enum lane_kind */
     uint8_t rail;
@@ -75,7 +75,7 @@ struct message_lane {
         outstanding_bytes; /**< probably in flight: requested from all peers that are not silent */
     uint32_t blocks;       /**< outstanding, of all peers */
     struct pull_rate rate; /**< of all that is requested */
-    uint32_t best_rate;    /**< its highest, in bytes per microsecond */
+    uint32_t best_rate;    /**< its highest since the crowd began, in bytes per microsecond */
 };
 
 /** A peer, embedded in struct core_peer. Files outside message/ may
@@ -307,7 +307,8 @@ void message_peer_shares_memory(struct message_layer *layer, struct message_peer
 void message_peer_ready(struct message_layer *layer, struct message_peer *peer, uint32_t granted,
                         uint32_t limit);
 
-/** Reserves and returns the credit for a new peer, in frames of about `frame_bytes`. */
+/** Reserves and returns the credit for a new peer, in frames of up to `frame_bytes`; 0: it is on
+ * our host. */
 uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer,
                                 uint32_t frame_bytes);
 

@@ -124,6 +124,15 @@ bool pull_path_is_limited(const struct message_layer *layer, const struct messag
     return layer->far_peers > PULL_FREE_PEERS && !peer->shares_memory;
 }
 
+/** The highest rate before was of another load, and perhaps of another way. */
+static void begin_crowd(struct message_layer *layer)
+{
+    layer->pulls_crowd = true;
+    for (unsigned i = 0; i < LANES_MAX; i++) {
+        layer->lanes[i].best_rate = 0;
+    }
+}
+
 void pull_path_begin_peer(struct message_layer *layer, struct message_peer *peer)
 {
     peer->pulled_far = !peer->shares_memory;
@@ -131,7 +140,9 @@ void pull_path_begin_peer(struct message_layer *layer, struct message_peer *peer
         return;
     }
     layer->pulled_peers++;
-    layer->pulls_crowd = layer->pulled_peers > PULL_CROWD_PEERS;
+    if (!layer->pulls_crowd && layer->pulled_peers > PULL_CROWD_PEERS) {
+        begin_crowd(layer);
+    }
     if (layer->pulls_crowd) {
         layer->pull_window_bytes = PULL_CROWD_BYTES + shared_of(layer);
     } else if (layer->pulled_peers == 1 &&
@@ -167,7 +178,8 @@ static uint64_t window_of(const struct message_layer *layer, unsigned lane)
     }
     uint64_t under_way =
         rate * (sends_late ? layer->pull_rtt.smoothed_ns : layer->pull_rtt.minimum_ns) / 1000;
-    while (under_way * 100 > (way + shared) * PULL_CROWD_FULL_PERCENT) {
+    while (under_way * 100 > (way + shared) * PULL_CROWD_FULL_PERCENT &&
+           way < PULL_CROWD_BYTES_MAX) {
         way *= 2;
     }
     return way + shared;

@@ -92,6 +92,7 @@ class Others:
         """To be called before these end: what they use later is not seen."""
         self._engines = engines
         self._usage()
+        self._engines = ()  # others may get their numbers
 
     def busy(self) -> Busy | None:
         """How long others used much, and how much then, as far as it was looked at; None: it cannot

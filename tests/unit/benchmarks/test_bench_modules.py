@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each benchmark on a record that a comparison might have written."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 import benchmarks.__main__ as command
@@ -214,6 +218,42 @@ def test_main__a_benchmark_that_fails__does_not_stop_the_next(
     text = capsys.readouterr().out
     assert "not measured: no lab can be made" in text
     assert "8 B messages per second" in text
+
+
+#: Runs the command with a benchmark that waits for a process, which ends the command.
+_ENDED = """
+import subprocess, sys
+sys.path[:] = sys.argv[3:]
+from benchmarks import __main__ as command
+
+def run(context):
+    words = ["/bin/sh", "-c", "read _; echo $$; kill -TERM $PPID; exec sleep 600"]
+    with open(sys.argv[2], "w") as file:
+        subprocess.run(words, stdout=file, input=b"it is waited for by now\\n")
+
+command.BENCHMARKS["latency"].run = run
+sys.exit(command.main(["latency", "--out", sys.argv[1]]))
+"""
+
+
+def _has_ended(pid: int) -> bool:
+    """Nobody need have waited for it yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_main__ended_by_a_signal__its_command_ends_as_well(tmp_path: Path) -> None:
+    out, said = tmp_path / "out", tmp_path / "pid"
+    words = [sys.executable, "-c", _ENDED, str(out), str(said), *sys.path]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == f"scripts/bench: interrupted; what was measured is in {out}\n"
+    pid, deadline = int(said.read_text()), time.monotonic() + 60
+    while not _has_ended(pid):  # a killed process takes a moment to go
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("arguments", [[], ["speed"], ["rate", "--time", "0"]])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import run_again, run_tests
+from scripts import run_again, run_tests, summarize_results
 from scripts.steps import FAILED, NOT_RUN, Outcome, Step
 from scripts.summarize_results import UNSTEADY, Failure
 
@@ -50,6 +50,19 @@ def test_unsteady__many_are_no_accident(tmp_path: Path) -> None:
     assert run_again.unsteady([C_TEST, PYTHON], tmp_path, passes) == [C_TEST, PYTHON]
     assert run_again.unsteady([C_TEST, PYTHON, SEEDS], tmp_path, passes) == []
     assert run_again.unsteady([ARM], tmp_path, passes) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "passes"),
+    [("pass", True), ("assert False", False), ("pytest.skip('no')", False), ("no such", False)],
+)
+def test_passes__only_what_has_run(tmp_path: Path, body: str, passes: bool) -> None:
+    test = tmp_path / "test_now_and_then.py"
+    test.write_text(f"import pytest\ndef test_it():\n    {body}\n")
+    before = sorted((ROOT / "build" / "results").glob("again*"))
+    words = [str(ROOT / "scripts" / "run-pytest"), "again", f"{test}::test_it"]
+    assert run_again.passes(words, tmp_path / "1.1") == passes
+    assert sorted((ROOT / "build" / "results").glob("again*")) == before
 
 
 def junit(path: Path, failure: Failure, said: str) -> None:
@@ -106,3 +119,35 @@ def test_hear_again__a_step_that_failed_for_more_than_its_results_say(
     junit(tmp_path / "system-python.test_ssh.xml", PYTHON, "y")
     assert hear_again(tmp_path, monkeypatch, (2, 3), C_TEST, PYTHON)[:2] == [FAILED, FAILED]
     assert hear_again(tmp_path, monkeypatch, (-9, -9), C_TEST, PYTHON)[:2] == [FAILED, FAILED]
+
+
+def test_summary__unsteady_tests_are_named_with_what_they_said(tmp_path: Path) -> None:
+    junit(tmp_path / "unit-c-release.xml", C_TEST, "first\n\nlast words")
+    steps = [{"name": "unit-c release", "state": UNSTEADY, "seconds": 1.0, "cpu_seconds": 1.0}]
+    (tmp_path / "steps.json").write_text(json.dumps({"seconds": 1.0, "steps": steps}))
+    (tmp_path / "unsteady.json").write_text(json.dumps([C_TEST.key]))
+    lines, well = summarize_results.summarize(tmp_path, ["unit-c-release"])
+    assert well
+    assert lines[-6:] == [
+        "0 passed, 0 failed, 0 skipped, 1 unsteady",
+        "---- unsteady: unit-c-release: beowire drivers/conformance shm loopback",
+        *("first", "last words"),
+        "unsteady: unit-c-release: beowire drivers/conformance shm loopback",
+        "make test: passed, but 1 of it only when run again by itself",
+    ]
+    (tmp_path / "unsteady.json").unlink()
+    lines, well = summarize_results.summarize(tmp_path, ["unit-c-release"])
+    assert not well
+    assert lines[-2:] == [
+        "failed: unit-c-release: beowire drivers/conformance shm loopback",
+        "make test: NOT everything passed",
+    ]
+
+
+def test_steps_with_tests_name_their_results() -> None:
+    for step in run_tests.plan(long=True):
+        words = step.command
+        if words[0] == "scripts/run-pytest":
+            assert step.results == words[1]
+        elif words[0] == "scripts/run-meson-tests":
+            assert step.results == f"unit-c-{words[1]}"

@@ -403,6 +403,9 @@ FIXTURE_TEST(message_initial_credit__less_the_more_peers_there_are)
     assert_int_equal(message_initial_credit(&fixture->layer, peer, 9000),
                      PULL_CROWD_SHARED_BYTES / 2 / 9000 / 16);
     message_peer_never_ready(&fixture->layer, peer, PULL_CROWD_SHARED_BYTES / 2 / 9000 / 16);
+    /* On our host, no switch is between. */
+    assert_int_equal(message_initial_credit(&fixture->layer, peer, 0), FLOW_INITIAL_CREDIT_FRAMES);
+    message_peer_never_ready(&fixture->layer, peer, FLOW_INITIAL_CREDIT_FRAMES);
     fixture->layer.first_credits = 0;
     fixture->layer.ready_peers = ready;
     fixture->layer.far_peers = far;

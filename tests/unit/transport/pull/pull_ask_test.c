@@ -381,13 +381,19 @@ FIXTURE_TEST(pull_ask__of_a_crowd_no_more_than_a_switch_has_room_for)
     check_nothing_outstanding(fixture);
 }
 
+static void begin_crowd(struct fixture *fixture, struct transfer *transfers)
+{
+    make_many_ready(fixture);
+    for (unsigned i = 0; i < PEERS; i++) {
+        transfers[i] = begin(fixture, i, i, PULL_BLOCKS * BLOCK, PULL_BLOCKS * BLOCK);
+    }
+}
+
+/** @return how much is requested. */
 static uint64_t ask_of_crowd(struct fixture *fixture, struct transfer *transfers)
 {
     uint64_t out = 0;
 
-    for (unsigned i = 0; i < PEERS; i++) {
-        transfers[i] = begin(fixture, i, i, PULL_BLOCKS * BLOCK, PULL_BLOCKS * BLOCK);
-    }
     while (!nothing_asked(fixture, START_NS)) {
         /* as much as there is room for */
     }
@@ -408,21 +414,23 @@ FIXTURE_TEST(pull_ask__of_a_crowd_more_if_the_window_is_the_limit)
     const uint64_t room = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY;
     struct transfer transfers[PEERS];
 
-    make_many_ready(fixture);
+    begin_crowd(fixture, transfers);
     fixture->layer.pull_rtt.minimum_ns = 20000;
     fixture->layer.lanes[0].rate.bytes_per_us = (uint32_t)(room * 9 / 10 / 20);
     assert_in_range(ask_of_crowd(fixture, transfers), room, room + PULL_CROWD_BYTES * 3);
 }
 
-/** What is requested if 50 bytes come in a microsecond, at most `best`, 2 ms late. */
-static uint64_t ask_of_late_crowd(struct fixture *fixture, uint32_t best)
+/** What is requested if 50 bytes come in a microsecond, at most `best`, so late. */
+static uint64_t ask_of_late_crowd(struct fixture *fixture, uint32_t best, uint64_t late_ns)
 {
     struct message_lane *lane = &fixture->layer.lanes[0];
     struct transfer transfers[PEERS];
 
-    make_many_ready(fixture);
+    lane->best_rate = UINT32_MAX; /* of another load */
+    begin_crowd(fixture, transfers);
+    assert_int_equal(lane->best_rate, 0);
     fixture->layer.pull_rtt.minimum_ns = 20000;
-    fixture->layer.pull_rtt.smoothed_ns = 2000000;
+    fixture->layer.pull_rtt.smoothed_ns = late_ns;
     lane->rate.bytes_per_us = 50;
     lane->best_rate = best;
     return ask_of_crowd(fixture, transfers);
@@ -430,14 +438,21 @@ static uint64_t ask_of_late_crowd(struct fixture *fixture, uint32_t best)
 
 FIXTURE_TEST(pull_ask__of_a_crowd_more_if_its_senders_are_busy)
 {
-    assert_in_range(ask_of_late_crowd(fixture, 50 * 100 / PULL_CROWD_LATE_PERCENT + 1), 100000,
-                    400000);
+    assert_in_range(ask_of_late_crowd(fixture, 50 * 100 / PULL_CROWD_LATE_PERCENT + 1, 2000000),
+                    100000, PULL_CROWD_BYTES_MAX + PULL_CROWD_SHARED_BYTES / MANY);
 }
 
 FIXTURE_TEST(pull_ask__of_a_crowd_no_more_if_it_waits_in_the_switch)
 {
-    assert_in_range(ask_of_late_crowd(fixture, 50), 1,
+    assert_in_range(ask_of_late_crowd(fixture, 50, 2000000), 1,
                     PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY);
+}
+
+/** Its link may have become slower. */
+FIXTURE_TEST(pull_ask__of_a_crowd_not_more_and_more)
+{
+    assert_in_range(ask_of_late_crowd(fixture, 1000, PULL_TIMEOUT_MAX_NS), PULL_CROWD_BYTES_MAX / 2,
+                    PULL_CROWD_BYTES_MAX + PULL_CROWD_SHARED_BYTES / MANY);
 }
 
 FIXTURE_TEST(pull_ask__of_a_crowd_as_much_over_each_of_two_rails)
@@ -445,7 +460,7 @@ FIXTURE_TEST(pull_ask__of_a_crowd_as_much_over_each_of_two_rails)
     const uint64_t room = PULL_CROWD_BYTES + PULL_CROWD_SHARED_BYTES / MANY;
     struct transfer transfers[PEERS];
 
-    make_many_ready(fixture);
+    begin_crowd(fixture, transfers);
     for (unsigned i = 0; i < PEERS; i++) {
         fixture->peers[i].bulk_lanes = fixture->peers[i].usable_lanes = 3;
     }

@@ -118,7 +118,6 @@ PATH_TEST(pull_path_due__as_rfc_6298_within_bounds)
                      START_NS + PULL_TIMEOUT_MAX_NS);
 }
 
-/** What is left of a train is not late because the train has waited for long. */
 /** One that has not been timed is as quick as the others, and none is expected to be quicker. */
 PATH_TEST(pull_path_due__in_a_crowd_as_all_paths_together)
 {
@@ -140,6 +139,7 @@ PATH_TEST(pull_path_due__in_a_crowd_as_all_paths_together)
     pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
 }
 
+/** What is left of a train is not late because the train has waited for long. */
 PATH_TEST(pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed)
 {
     struct pull_path *path = &fixture->peer.pull_paths[0];
