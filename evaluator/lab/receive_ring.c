@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "receive_ring.h"
 
+#include <net/ethernet.h> /* before the kernel's headers: musl's yields to none */
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <string.h>
 #include <sys/socket.h>

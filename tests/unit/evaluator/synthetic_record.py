@@ -104,7 +104,7 @@ def lines(
 
 @functools.cache
 def _cell(key: str, size: int, launch: int, samples: int) -> Result:
-    _, driver, pattern = key.split()
+    driver, pattern = key.split(maxsplit=1)[1].rsplit(maxsplit=1)
     random = Random(f"{key} {size} {launch}")
     kind = PATTERNS[pattern]
     make = _pingpong if kind.is_times else _stream
