@@ -28,13 +28,16 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
     peer->chunks -= frames;
 }
 
-/** Credit that each of so many peers may have, of which `far` are on other hosts. */
-static uint32_t share_of(uint32_t peers, uint32_t far)
+/** Credit that each of so many peers may have. If many are on other hosts (`far`), all may send at
+ *  once what they have credit for, and a port of a switch has room for so many frames of these. */
+static uint32_t share_of(uint32_t peers, uint32_t far, uint32_t frame_bytes)
 {
     uint32_t share = LANE_RING_FRAMES / peers;
 
-    if (far > PULL_FREE_PEERS && share >= PULL_UNASKED_FRAMES_MIN) {
-        share = PULL_UNASKED_FRAMES_MIN - 1;
+    if (far > PULL_FREE_PEERS) {
+        uint32_t room = PULL_CROWD_SHARED_BYTES / 2 / frame_bytes / far;
+        room = room < PULL_UNASKED_FRAMES_MIN ? room : PULL_UNASKED_FRAMES_MIN - 1;
+        share = share < room ? share : room;
     }
     return share > MESSAGE_PEER_CHUNKS ? share : MESSAGE_PEER_CHUNKS;
 }
@@ -44,14 +47,8 @@ uint32_t message_initial_credit(struct message_layer *layer, struct message_peer
 {
     uint32_t peers = layer->ready_peers + ++layer->first_credits;
     uint32_t far = frame_bytes != 0 ? layer->far_peers + layer->first_credits : 0;
-    uint32_t share = share_of(peers, far);
+    uint32_t share = share_of(peers, far, frame_bytes);
 
-    /* All may send at once what they have credit for: a port of a switch has room for this much. */
-    if (far > PULL_FREE_PEERS) {
-        uint32_t room = PULL_CROWD_SHARED_BYTES / 2 / frame_bytes / far;
-        room = room > MESSAGE_PEER_CHUNKS ? room : MESSAGE_PEER_CHUNKS;
-        share = share < room ? share : room;
-    }
     spare_stay_ahead(layer);
     return reserve_chunks(layer, peer,
                           share < FLOW_INITIAL_CREDIT_FRAMES ? share : FLOW_INITIAL_CREDIT_FRAMES);
@@ -67,7 +64,8 @@ void message_peer_never_ready(struct message_layer *layer, struct message_peer *
 /** Credit that a peer should have: as much as it can use, up to its share. */
 static uint32_t window_of(const struct message_layer *layer, const struct message_peer *peer)
 {
-    uint32_t share = share_of(layer->ready_peers, peer->shares_memory ? 0 : layer->far_peers);
+    uint32_t share =
+        share_of(layer->ready_peers, peer->shares_memory ? 0 : layer->far_peers, peer->frame_bytes);
 
     return peer->window_frames < share ? peer->window_frames : share;
 }
