@@ -123,21 +123,22 @@ static int open_endpoint(const char *lanes, const struct driver_options *driver_
     if (status != 0) {
         return status;
     }
-    int refused = beowire_open(&options, endpoint);
-    if (refused == -EACCES &&
-        lanes == PACKET_LANE) { /* a broker refuses: one that opens says why */
+    status = beowire_open(&options, endpoint);
+    if (status == -EACCES && lanes == PACKET_LANE) {
+        /* A broker refuses. An endpoint that opens with another lane knows why. */
         options.lanes = "packet,udp";
-        status = beowire_open(&options, endpoint);
-    } else {
-        status = refused;
+        if (beowire_open(&options, endpoint) == 0) {
+            int reason = check_lanes(lanes, *endpoint, error, error_bytes);
+            (void)beowire_close(*endpoint, 0);
+            if (reason != 0) {
+                return reason;
+            }
+        }
     }
     if (status != 0) {
-        return explain(refused, interface, error, error_bytes);
+        return explain(status, interface, error, error_bytes);
     }
     status = check_lanes(lanes, *endpoint, error, error_bytes);
-    if (status == 0 && refused != 0) { /* it has changed its mind: but this has another lane */
-        status = explain(refused, interface, error, error_bytes);
-    }
     if (status != 0) {
         (void)beowire_close(*endpoint, 0);
     }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SEEDS 8
+#define SEEDS (getenv("BEOWIRE_TEST_LONG") != NULL ? 20u : 8u)
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND (1000 * MILLISECOND)
 

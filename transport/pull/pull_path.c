@@ -168,16 +168,16 @@ void pull_path_end_peer(struct message_layer *layer, struct message_peer *peer)
 /** What is requested at the same time over a lane. */
 static uint64_t window_of(const struct message_layer *layer, unsigned lane)
 {
+    if (!layer->pulls_crowd) {
+        return layer->pull_window_bytes;
+    }
     uint64_t shared = shared_of(layer);
     uint64_t way = PULL_CROWD_BYTES;
     uint64_t rate = layer->lanes[lane].rate.bytes_per_us;
     bool sends_late = rate * 100 < layer->lanes[lane].best_rate * PULL_CROWD_LATE_PERCENT;
-
-    if (!layer->pulls_crowd) {
-        return layer->pull_window_bytes;
-    }
     uint64_t under_way =
         rate * (sends_late ? layer->pull_rtt.smoothed_ns : layer->pull_rtt.minimum_ns) / 1000;
+
     while (under_way * 100 > (way + shared) * PULL_CROWD_FULL_PERCENT &&
            way < PULL_CROWD_BYTES_MAX) {
         way *= 2;
@@ -304,8 +304,9 @@ static bool has_room(const struct message_layer *layer, const struct message_pee
     if (pull_path_is_quiet(path)) {
         return path->blocks == 0;
     }
-    if (pull_path_is_limited(layer, peer) && window_of(layer, lane) < most) {
-        most = window_of(layer, lane);
+    if (pull_path_is_limited(layer, peer)) {
+        uint64_t window = window_of(layer, lane);
+        most = window < most ? window : most;
     }
     return out == 0 || out + bytes <= most;
 }

@@ -90,9 +90,10 @@ FIXTURE_TEST(pull_data__in_any_order_with_losses)
         uint8_t transfer;
         uint8_t lane;
     } *way = calloc(200000, sizeof *way);
+    const uint64_t seeds = getenv("BEOWIRE_TEST_LONG") != NULL ? 300 : 60;
 
     assert_non_null(way);
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
         struct transfer transfers[3];
         struct random random;
         uint64_t now_ns = START_NS * 1000 * seed;
