@@ -14,9 +14,9 @@
 #define OPERATIONS 256
 #define ENDPOINT 7
 
-static struct host *host_of(struct lane *lane)
+static struct host_lane *host_lane_of(struct lane *lane)
 {
-    return (struct host *)(void *)lane;
+    return (struct host_lane *)(void *)lane;
 }
 
 /* ---- the lane ------------------------------------------------------------------------------ */
@@ -37,7 +37,8 @@ static uint32_t node_at(const struct lane_address *address)
 
 static void lane_publish(const struct lane *lane, struct address_layout *address)
 {
-    const struct lane_address own = address_of(((const struct host *)(const void *)lane)->node);
+    const struct lane_address own = 
+        address_of(((const struct host_lane *)(const void *)lane)->host->node);
 
     memcpy(address->rail[0].mac, own.bytes, sizeof address->rail[0].mac);
 }
@@ -54,18 +55,20 @@ static int lane_reach(struct lane *lane, const struct address_layout *address,
 static unsigned lane_send(struct lane *lane, const struct lane_address *to,
                           const struct lane_outgoing *frames, unsigned count)
 {
-    struct host *host = host_of(lane);
+    bool direct = host_lane_of(lane)->direct;
+    struct host *host = host_lane_of(lane)->host;
     struct network *network = host->hosts->network;
     unsigned taken = 0;
 
     lane->sent_calls++;
-    for (; taken < count && network_has_room(network, host->node); taken++) {
+    for (; taken < count && network_has_room(network, host->node, direct); taken++) {
         const struct lane_outgoing *outgoing = &frames[taken];
         struct network_frame *frame = network_take(network);
         frame->from = host->node;
         frame->to = node_at(to);
         frame->bytes = outgoing->head_bytes + outgoing->payload_bytes;
         frame->of_tcp = false;
+        frame->direct = direct;
         assert(frame->bytes <= lane->frame_bytes);
         memcpy(frame->data, outgoing->head, outgoing->head_bytes);
         if (outgoing->payload_bytes > 0) {
@@ -83,15 +86,16 @@ static unsigned lane_send(struct lane *lane, const struct lane_address *to,
 
 static unsigned lane_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
 {
-    struct host *host = host_of(lane);
+    struct host_lane *at = host_lane_of(lane);
+    struct host *host = at->host;
     unsigned taken = 0;
 
-    for (; taken < count && host->arrived != NULL; taken++) {
-        struct network_frame *frame = host->arrived;
-        host->arrived = frame->next;
+    for (; taken < count && at->arrived != NULL; taken++) {
+        struct network_frame *frame = at->arrived;
+        at->arrived = frame->next;
         host->arrived_bytes -= frame->bytes;
-        frame->next = host->held;
-        host->held = frame;
+        frame->next = at->held;
+        at->held = frame;
         host->clock_ns += host->hosts->options.frame_ns;
         frames[taken] = (struct lane_incoming){
             .data = frame->data, .bytes = frame->bytes, .from = address_of(frame->from)};
@@ -101,15 +105,20 @@ static unsigned lane_receive(struct lane *lane, struct lane_incoming *frames, un
     return taken;
 }
 
+static void give_back_all(struct network *network, struct network_frame **frames)
+{
+    while (*frames != NULL) {
+        struct network_frame *frame = *frames;
+        *frames = frame->next;
+        network_give_back(network, frame);
+    }
+}
+
 static void lane_release(struct lane *lane)
 {
-    struct host *host = host_of(lane);
+    struct host_lane *at = host_lane_of(lane);
 
-    while (host->held != NULL) {
-        struct network_frame *frame = host->held;
-        host->held = frame->next;
-        network_give_back(host->hosts->network, frame);
-    }
+    give_back_all(at->host->hosts->network, &at->held);
 }
 
 static int lane_status(struct lane *lane)
@@ -166,6 +175,28 @@ static void make_secret(struct hosts *hosts, uint8_t secret[ADDRESS_SECRET_BYTES
     } while (proof_incarnation(secret) == 0 || !proof_secret_is_known(secret));
 }
 
+static void open_lane(struct host *host, unsigned index)
+{
+    const struct host_options *options = &host->hosts->options;
+    bool direct = index == 0;
+
+    host->lanes[index] = (struct host_lane){
+        .host = host,
+        .direct = direct,
+        .lane =
+            {
+                .operations = &operations,
+                .kind = direct ? LANE_PACKET : LANE_UDP,
+                .bulk = direct ? LANE_BULK_FRAMES : LANE_BULK_TRAINS,
+                .takes_trains = !direct,
+                .frame_bytes = options->frame_bytes,
+                .mtu = options->frame_bytes,
+                .batch_frames = FLOW_BATCH_FRAMES,
+                .capacity_bytes = options->receive_bytes,
+            },
+    };
+}
+
 static void open_host(struct hosts *hosts, uint32_t node, uint32_t peers)
 {
     struct host *host = &hosts->host[node];
@@ -175,7 +206,7 @@ static void open_host(struct hosts *hosts, uint32_t node, uint32_t peers)
         .ethertype = to_le16(0x88B5),
     };
     struct core_options options = {
-        .lanes = {.lanes = {&host->lane}, .count = 1},
+        .lanes = {.count = HOST_LANES},
         .operations = OPERATIONS,
         .hold = true,
         .peers = peers,
@@ -186,15 +217,10 @@ static void open_host(struct hosts *hosts, uint32_t node, uint32_t peers)
 
     host->hosts = hosts;
     host->node = node;
-    host->lane = (struct lane){
-        .operations = &operations,
-        .kind = LANE_SIM,
-        .bulk = LANE_BULK_FRAMES,
-        .frame_bytes = hosts->options.frame_bytes,
-        .mtu = hosts->options.frame_bytes,
-        .batch_frames = 64,
-        .capacity_bytes = hosts->options.receive_bytes,
-    };
+    for (unsigned i = 0; i < HOST_LANES; i++) {
+        open_lane(host, i);
+        options.lanes.lanes[i] = &host->lanes[i].lane;
+    }
     make_secret(hosts, layout.secret);
     layout.incarnation = to_le64(proof_incarnation(layout.secret));
     paths_publish(&options.lanes, &layout);
@@ -228,11 +254,9 @@ void hosts_close(struct hosts *hosts)
     for (uint32_t node = 0; node < hosts->count; node++) {
         struct host *host = &hosts->host[node];
         core_close(&host->core);
-        lane_release(&host->lane);
-        while (host->arrived != NULL) {
-            struct network_frame *frame = host->arrived;
-            host->arrived = frame->next;
-            network_give_back(hosts->network, frame);
+        for (unsigned i = 0; i < HOST_LANES; i++) {
+            give_back_all(hosts->network, &host->lanes[i].held);
+            give_back_all(hosts->network, &host->lanes[i].arrived);
         }
     }
     free(hosts->host);
@@ -240,18 +264,20 @@ void hosts_close(struct hosts *hosts)
 
 void host_deliver(struct host *host, struct network_frame *frame, uint64_t now_ns)
 {
+    struct host_lane *at = &host->lanes[frame->direct ? 0 : 1];
+
     if (host->arrived_bytes + frame->bytes > host->hosts->options.receive_bytes) {
         host->dropped++;
         network_give_back(host->hosts->network, frame);
         return;
     }
     frame->next = NULL;
-    if (host->arrived == NULL) {
-        host->arrived = frame;
+    if (at->arrived == NULL) {
+        at->arrived = frame;
     } else {
-        host->arrived_last->next = frame;
+        at->arrived_last->next = frame;
     }
-    host->arrived_last = frame;
+    at->arrived_last = frame;
     host->arrived_bytes += frame->bytes;
     schedule_by(host->hosts->schedule, host->node,
                 host->clock_ns > now_ns ? host->clock_ns : now_ns);
@@ -301,7 +327,7 @@ void host_end(struct host *host)
         next_ns = host->clock_ns + HOLD_GAP_NS + 1; /* the next look is late enough */
     }
     next_ns = next_ns > soon_ns ? next_ns : soon_ns;
-    if (host->arrived != NULL) {
+    if (host->arrived_bytes > 0) {
         next_ns = host->clock_ns;
     }
     schedule_set(host->hosts->schedule, host->node, next_ns);

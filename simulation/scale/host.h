@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * host.h - nodes. Each has a core (core/core.h), a lane of single Ethernet frames, and a processor,
- * which is busy for a while with each frame sent or received.
+ * host.h - nodes. Each has a core (core/core.h), two lanes, and a processor, which is busy for a
+ * while with each frame sent or received.
+ *
+ * The lanes are like `packet` and `tso`: the frames of the first go straight to the card; those of
+ * the second, which carries long messages, wait in the host's queue until few are in the card.
  */
 #ifndef BEOWIRE_SIMULATION_SCALE_HOST_H
 #define BEOWIRE_SIMULATION_SCALE_HOST_H
@@ -16,18 +19,27 @@ struct host_options {
     uint32_t frame_bytes;
 };
 
-struct host {
+/** Two of them: that of short messages, and of long ones. */
+enum { HOST_LANES = 2 };
+
+struct host_lane {
     struct lane lane; /**< first: the layers above know only this */
+    struct host *host;
+    bool direct;                   /**< its frames do not wait in the host's queue */
+    struct network_frame *arrived; /**< oldest first */
+    struct network_frame *arrived_last;
+    struct network_frame *held; /**< handed out, not yet released */
+};
+
+struct host {
+    struct host_lane lanes[HOST_LANES];
     struct hosts *hosts;
     uint32_t node;
     struct core core;
-    uint64_t clock_ns;             /**< the processor is busy until then */
-    struct network_frame *arrived; /**< oldest first */
-    struct network_frame *arrived_last;
+    uint64_t clock_ns; /**< the processor is busy until then */
     uint64_t arrived_bytes;
-    struct network_frame *held; /**< handed out, not yet released */
-    bool refused;               /**< the card had no room */
-    uint64_t dropped;           /**< for lack of room here */
+    bool refused;     /**< there was no room for a frame to send */
+    uint64_t dropped; /**< for lack of room here */
 };
 
 struct hosts {

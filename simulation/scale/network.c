@@ -7,6 +7,12 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define NODE UINT32_MAX
 
+/** Frames for which a card has room, as common drivers have set it. */
+#define CARD_FRAMES_MOST 256u
+
+/** Bytes that may wait for a card: the memory of a socket for bulk (LANE_BULK_BUFFER_BYTES). */
+#define WAITING_BYTES_MOST (UINT64_C(4) << 20)
+
 static uint32_t leaves_of(const struct network_options *options)
 {
     return options->leaf_nodes == 0
@@ -54,6 +60,7 @@ void network_open(struct network *network, const struct network_options *options
         .switch_count = leaves + spines,
     };
     network->links = make(network->link_count, sizeof *network->links);
+    network->waiting = make(nodes, sizeof *network->waiting);
     network->switches = make(network->switch_count, sizeof *network->switches);
     for (uint32_t node = 0; node < nodes; node++) {
         uint32_t leaf = leaf_of(network, node);
@@ -86,9 +93,13 @@ void network_close(struct network *network)
     for (uint32_t i = 0; i < network->link_count; i++) {
         free_list(network->links[i].queue.first);
     }
+    for (uint32_t i = 0; i < network->options.nodes; i++) {
+        free_list(network->waiting[i].first);
+    }
     free_list(network->between.first);
     free_list(network->free);
     free(network->links);
+    free(network->waiting);
     free(network->switches);
 }
 
@@ -159,15 +170,32 @@ static void enqueue(struct network *network, uint32_t index, struct network_fram
     }
 }
 
-bool network_has_room(const struct network *network, uint32_t node)
+bool network_has_room(const struct network *network, uint32_t node, bool direct)
 {
-    return network->links[node].queue.frames < network->options.card_frames;
+    return direct ? network->links[node].queue.frames < CARD_FRAMES_MOST
+                  : network->waiting[node].bytes < WAITING_BYTES_MOST;
+}
+
+/** Moves frames that wait into the card, up to its limit. */
+static void fill_card(struct network *network, uint32_t node, uint64_t now_ns)
+{
+    while (network->waiting[node].frames > 0 &&
+           network->links[node].queue.frames < network->options.card_frames) {
+        enqueue(network, node, take_first(&network->waiting[node]), now_ns);
+    }
 }
 
 void network_send(struct network *network, struct network_frame *frame, uint64_t now_ns)
 {
+    uint32_t node = frame->from;
+
     network->counters.sent++;
-    enqueue(network, frame->from, frame, now_ns);
+    if (frame->direct) {
+        enqueue(network, node, frame, now_ns);
+    } else {
+        append(&network->waiting[node], frame);
+        fill_card(network, node, now_ns);
+    }
 }
 
 /** The link on which a frame leaves a switch. */
@@ -213,7 +241,8 @@ static void switch_frame(struct network *network, uint32_t at, struct network_fr
 static void sent(struct network *network, uint32_t index, uint64_t now_ns)
 {
     struct network_link *link = &network->links[index];
-    bool half = link->of == NODE && link->queue.frames == network->options.card_frames / 2;
+    bool freed = link->of == NODE && (link->queue.frames == CARD_FRAMES_MOST / 2 ||
+                                      network->waiting[index].frames > 0);
     struct network_frame *frame = take_first(&link->queue);
     uint32_t bytes = network_wire_bytes(frame->bytes);
 
@@ -229,7 +258,8 @@ static void sent(struct network *network, uint32_t index, uint64_t now_ns)
     if (network->between.frames == 1) {
         schedule_set(network->schedule, network->source + network->link_count, frame->at_ns);
     }
-    if (half) {
+    if (freed) {
+        fill_card(network, index, now_ns);
         network->room(network->context, index, now_ns);
     }
 }

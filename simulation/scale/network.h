@@ -2,7 +2,10 @@
 /*
  * network.h - switches with shared buffers, and the links between them and the nodes.
  *
- *      node -> [queue of its card] -> switch: port -> [its queue, in the shared buffer] -> node
+ *      node -> [its queue] -> [queue of its card] -> switch: port -> [its queue] -> node
+ *
+ * A node's card takes frames that were sent directly at once. Others wait in the node's own queue
+ * until few are left in the card, as under Linux in a queueing discipline with byte queue limits.
  *
  * One switch joins all nodes. Or each leaf switch joins `leaf_nodes` of them, and `spines` others
  * join the leaves: a hash of both nodes chooses the spine (as ECMP does). A link sends one frame at
@@ -41,6 +44,7 @@ struct network_frame {
     uint32_t link;  /**< on which it is, or was last */
     uint32_t bytes; /**< of `data` */
     bool of_tcp;
+    bool direct; /**< it need not wait in the node's queue */
     uint8_t data[];
 };
 
@@ -75,7 +79,7 @@ struct network_options {
     uint64_t delay_ns;         /**< of each link */
     uint64_t buffer_bytes;     /**< of each switch */
     uint32_t alpha_percent;    /**< 0: a queue may take the whole buffer */
-    uint32_t card_frames;      /**< in the queue of a node's card */
+    uint32_t card_frames; /**< in the queue of a node's card, beyond which others wait */
     uint32_t frame_bytes;      /**< longest frame */
 };
 
@@ -90,7 +94,8 @@ struct network {
     struct network_options options;
     struct schedule *schedule;
     uint32_t source; /**< first of its numbers there: one a link, and one for `between` */
-    struct network_link *links; /**< cards, ports to nodes, up, down */
+    struct network_link *links;    /**< cards, ports to nodes, up, down */
+    struct network_queue *waiting; /**< for the card, by node */
     uint32_t link_count;
     struct network_switch *switches;
     uint32_t switch_count;
@@ -99,7 +104,8 @@ struct network {
     uint64_t memory; /**< bytes of all frames */
     struct network_counters counters;
     void (*deliver)(void *context, struct network_frame *frame, uint64_t now_ns);
-    void (*room)(void *context, uint32_t node, uint64_t now_ns); /**< half of a card is free */
+    void (*room)(void *context, uint32_t node, uint64_t now_ns); /**< a frame has left a node whose
+                                                                    card or queue had no room */
     void *context;
 };
 
@@ -110,14 +116,14 @@ void network_open(struct network *network, const struct network_options *options
                   struct schedule *schedule, uint32_t source);
 void network_close(struct network *network);
 
-/** A frame to be filled in: `from`, `to`, `bytes`, `data`. */
+/** A frame to be filled in: `from`, `to`, `bytes`, `of_tcp`, `direct`, `data`. */
 struct network_frame *network_take(struct network *network);
 void network_give_back(struct network *network, struct network_frame *frame);
 
-/** Has the card of a node room for a frame? */
-bool network_has_room(const struct network *network, uint32_t node);
+/** Has the card of a node room for a frame that is sent directly, or else the queue for another? */
+bool network_has_room(const struct network *network, uint32_t node, bool direct);
 
-/** Puts a frame into the queue of its sender's card. */
+/** Puts a frame into the queue of its sender, or of the card. */
 void network_send(struct network *network, struct network_frame *frame, uint64_t now_ns);
 
 /** A source of the network is due. */

@@ -220,7 +220,9 @@ static void begin_traffic(struct scale *scale, uint64_t now_ns)
     scale->next = 0;
     scale->network.counters = (struct network_counters){0};
     for (uint32_t i = 0; i < options->nodes; i++) {
-        scale->hosts.host[i].lane.sent_frames = 0;
+        for (unsigned j = 0; j < HOST_LANES; j++) {
+            scale->hosts.host[i].lanes[j].lane.sent_frames = 0;
+        }
     }
     for (uint32_t i = 0; i < scale->network.link_count; i++) {
         scale->network.links[i].passed = 0;
@@ -525,7 +527,9 @@ static void count_frames(struct scale *scale)
     for (uint32_t i = 0; i < scale->options->nodes; i++) {
         const struct host *host = &scale->hosts.host[i];
         const struct core_counters *counters = &host->core.counters;
-        result->frames += host->lane.sent_frames;
+        for (unsigned j = 0; j < HOST_LANES; j++) {
+            result->frames += host->lanes[j].lane.sent_frames;
+        }
         result->dropped_host += host->dropped;
         data_sent += host->core.messages.counters.data_frames_sent;
         data_placed += counters->received[FRAME_DATA] - counters->dropped_data_duplicate -

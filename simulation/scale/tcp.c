@@ -37,6 +37,7 @@ static void send(struct tcp_flow *flow, const struct wire *wire, uint64_t now_ns
     frame->to = wire->acknowledges ? flow->from : flow->to;
     frame->bytes = wire->acknowledges ? ACK_BYTES : TCP_FRAME_BYTES;
     frame->of_tcp = true;
+    frame->direct = false;
     memcpy(frame->data, wire, sizeof *wire);
     network_send(flow->network, frame, now_ns);
 }

@@ -38,7 +38,7 @@ static const struct network_options one_switch = {
     .spine_bits_per_s = GIGABIT,
     .delay_ns = 1000,
     .buffer_bytes = 1500000,
-    .card_frames = 10000,
+    .card_frames = 32,
     .frame_bytes = FULL_FRAME,
 };
 
@@ -60,6 +60,7 @@ static void rig_send(struct rig *rig, uint32_t from, uint32_t to, uint32_t bytes
         frame->to = to;
         frame->bytes = bytes;
         frame->of_tcp = false;
+        frame->direct = false;
         network_send(&rig->network, frame, 0);
     }
 }
@@ -251,7 +252,7 @@ static struct scale_options run_of(enum traffic_kind kind, uint32_t nodes, uint6
                     .delay_ns = 1000,
                     .buffer_bytes = 1500000,
                     .alpha_percent = 100,
-                    .card_frames = 256,
+                    .card_frames = 32,
                     .frame_bytes = FULL_FRAME},
         .host = {.frame_ns = 100, .receive_bytes = 2 << 20, .frame_bytes = FULL_FRAME},
         .traffic = {.kind = kind,
