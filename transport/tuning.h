@@ -221,15 +221,16 @@
 /** With more peers, this much is requested of one before anything has come, ... */
 #define PULL_BEGIN_BYTES 10000
 
-/** ... and while more than this number of peers send, */
-#define PULL_CROWD_PEERS 2
+/** ... and while more than this number of peers send, since the port then stores what is too much,
+ */
+#define PULL_CROWD_PEERS 1
 
 /** no more at the same time than fits into the switch, if all its ports are so busy: a part of the
  *  shared buffer, and room for the way of a request and its answer. This is doubled as long as what
  *  comes in the shortest round trip is more than this part of both: then the switch stores
  *  nothing, and the window is what limits. But at most so often: round trips may be long for
  *  other reasons. */
-#define PULL_CROWD_BYTES 21000u
+#define PULL_CROWD_BYTES 28000u
 #define PULL_CROWD_SHARED_BYTES 1500000u
 #define PULL_CROWD_FULL_PERCENT 70
 #define PULL_CROWD_BYTES_MAX (8 * PULL_CROWD_BYTES)
@@ -242,6 +243,19 @@
  *  two segments of usual frames: each piece costs a PULL. */
 #define PULL_CROWD_PIECES 20
 #define PULL_CROWD_PIECE_BYTES 3000u
+
+/** After a loss, the most that is requested at once of a peer becomes this part of what was, ... */
+#define PULL_YIELD_PERCENT 80u
+
+/** ... and grows by this part of a segment while as much comes. Both are for a fair share beside
+ *  TCP: more than its 70 and 53 (CUBIC where it is friendly to Reno, RFC 9438, section 4.3),
+ * because blocks come in bursts, and so lose something more often (docs/SCALE.md). */
+#define PULL_RECOVER_PERCENT 150u
+
+/** In a crowd, requests count as lost after the mean time, and this many times the mean deviation
+ *  from it: with 4, as TCP has it, all-to-all at 1 Gbit/s sent one frame in 100 again although none
+ *  was lost, and took a fifth longer. */
+#define PULL_CROWD_DEVIATIONS 16
 
 /** Shortest segment that a peer may cut messages into; less would only waste processor time. */
 #define PULL_SEGMENT_BYTES_MIN 64

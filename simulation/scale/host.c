@@ -37,7 +37,7 @@ static uint32_t node_at(const struct lane_address *address)
 
 static void lane_publish(const struct lane *lane, struct address_layout *address)
 {
-    const struct lane_address own = 
+    const struct lane_address own =
         address_of(((const struct host_lane *)(const void *)lane)->host->node);
 
     memcpy(address->rail[0].mac, own.bytes, sizeof address->rail[0].mac);
@@ -323,8 +323,8 @@ void host_end(struct host *host)
     if (host->refused && next_ns <= soon_ns) {
         next_ns = UINT64_MAX; /* the card will say when it has room */
     }
-    if (core_has_held(&host->core) && host->clock_ns + HOLD_GAP_NS + 1 < next_ns) {
-        next_ns = host->clock_ns + HOLD_GAP_NS + 1; /* the next look is late enough */
+    if (core_has_held(&host->core)) {
+        next_ns = soon_ns; /* the application polls */
     }
     next_ns = next_ns > soon_ns ? next_ns : soon_ns;
     if (host->arrived_bytes > 0) {

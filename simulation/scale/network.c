@@ -241,8 +241,8 @@ static void switch_frame(struct network *network, uint32_t at, struct network_fr
 static void sent(struct network *network, uint32_t index, uint64_t now_ns)
 {
     struct network_link *link = &network->links[index];
-    bool freed = link->of == NODE && (link->queue.frames == CARD_FRAMES_MOST / 2 ||
-                                      network->waiting[index].frames > 0);
+    bool freed = link->of == NODE &&
+                 (link->queue.frames == CARD_FRAMES_MOST / 2 || network->waiting[index].frames > 0);
     struct network_frame *frame = take_first(&link->queue);
     uint32_t bytes = network_wire_bytes(frame->bytes);
 

@@ -79,7 +79,7 @@ struct network_options {
     uint64_t delay_ns;         /**< of each link */
     uint64_t buffer_bytes;     /**< of each switch */
     uint32_t alpha_percent;    /**< 0: a queue may take the whole buffer */
-    uint32_t card_frames; /**< in the queue of a node's card, beyond which others wait */
+    uint32_t card_frames;      /**< in the queue of a node's card, beyond which others wait */
     uint32_t frame_bytes;      /**< longest frame */
 };
 

@@ -63,13 +63,13 @@ static void set_timer(struct tcp_flow *flow, uint64_t now_ns)
     schedule_set(flow->network->schedule, flow->source, now_ns + (rto_ns << flow->backoff));
 }
 
-/** Sends what the window and the card's queue allow: what was lost first. */
+/** Sends what the window and the host's queue allow: what was lost first. */
 static void transmit(struct tcp_flow *flow, uint64_t now_ns)
 {
     uint64_t lost = flow->first;
 
     while (flow->in_flight < (uint32_t)flow->window &&
-           network_has_room(flow->network, flow->from)) {
+           network_has_room(flow->network, flow->from, false)) {
         while (lost != flow->next && !at(flow, lost)->lost) {
             lost++;
         }

@@ -60,6 +60,7 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
     if ((!block->again || block->refused) && now_ns >= pull_path_due(layer, path, block)) {
         block->refused = false;
         if (!pull_path_is_quiet(path) && sequence_before(block->serial, path->heard_serial)) {
+            pull_path_yield(&pull->peer->pull_paths[block->lane], block);
             block->again = true; /* only this block */
         } else {
             notice_silence(layer, pull, block, now_ns);

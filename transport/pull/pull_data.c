@@ -37,6 +37,7 @@ static void notice_losses(struct message_layer *layer, const struct pull *pull,
             if (pull_is_out(other) && !other->again && other->lane == block->lane &&
                 sequence_before(other->serial, block->serial) &&
                 (other->unasked || !block->unasked)) {
+                pull_path_yield(&pull->peer->pull_paths[block->lane], other);
                 other->again = true;
                 layer->pulls_changed = true;
             }
@@ -59,6 +60,7 @@ static void settle(struct message_layer *layer, const struct pull *pull, struct 
     if (!layer->pulls_crowd && pull_path_is_limited(layer, pull->peer)) {
         layer->pull_window_bytes += block->accounted_bytes;
     }
+    pull_path_recover(layer, path, block, pull->segment_bytes);
     pull_path_settle(layer, pull->peer, block);
     if (!block->repeated && !block->unasked) {
         pull_path_time(path, block->asked_ns, now_ns);
@@ -83,6 +85,7 @@ static void draw_conclusions(struct message_layer *layer, struct pull *pull,
     }
     /* The last requested segment has arrived, and others have not. */
     if ((block->missing & block->asked) != 0 && (block->asked & ~(last | (last - 1))) == 0) {
+        pull_path_yield(path, block);
         block->again = true;
         layer->pulls_changed = true;
     }

@@ -9,15 +9,15 @@
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /** As in RFC 6298, doubled with each silence. In a crowd, a path has too few samples: at least as
- *  long as for all of them together. */
+ *  long as for all of them together, and longer, because how busy each sender is differs. */
 static uint64_t timeout_of(const struct message_layer *layer, const struct pull_path *path)
 {
     const struct rtt *all = &layer->pull_rtt;
     uint64_t timeout_ns =
-        path->srtt_ns == 0 ? PULL_TIMEOUT_FIRST_NS : path->srtt_ns + 4 * path->rttvar_ns;
+        path->srtt_ns == 0 ? PULL_TIMEOUT_FIRST_NS : path->srtt_ns + 4 * (uint64_t)path->rttvar_ns;
 
     if (layer->pulls_crowd && all->smoothed_ns != 0) {
-        uint64_t all_ns = all->smoothed_ns + 4 * all->deviation_ns;
+        uint64_t all_ns = all->smoothed_ns + PULL_CROWD_DEVIATIONS * all->deviation_ns;
         timeout_ns = path->srtt_ns == 0 || all_ns > timeout_ns ? all_ns : timeout_ns;
     }
     timeout_ns = timeout_ns > PULL_TIMEOUT_MIN_NS ? timeout_ns : PULL_TIMEOUT_MIN_NS;
@@ -77,14 +77,14 @@ void pull_path_time(struct pull_path *path, uint64_t asked_ns, uint64_t now_ns)
     /* Longer than any timeout: this process was stopped, or its clock has jumped. */
     sample_ns = sample_ns < PULL_TIMEOUT_MAX_NS ? sample_ns : PULL_TIMEOUT_MAX_NS;
     if (path->srtt_ns == 0) {
-        path->srtt_ns = sample_ns > 0 ? sample_ns : 1;
-        path->rttvar_ns = sample_ns / 2;
+        path->srtt_ns = sample_ns > 0 ? (uint32_t)sample_ns : 1;
+        path->rttvar_ns = (uint32_t)sample_ns / 2;
         return;
     }
     uint64_t deviation =
         sample_ns > path->srtt_ns ? sample_ns - path->srtt_ns : path->srtt_ns - sample_ns;
-    path->rttvar_ns = (3 * path->rttvar_ns + deviation) / 4;
-    path->srtt_ns = (7 * path->srtt_ns + sample_ns) / 8;
+    path->rttvar_ns = (uint32_t)((3 * (uint64_t)path->rttvar_ns + deviation) / 4);
+    path->srtt_ns = (uint32_t)((7 * (uint64_t)path->srtt_ns + sample_ns) / 8);
     path->srtt_ns += path->srtt_ns == 0;
 }
 
@@ -291,6 +291,33 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
     }
 }
 
+void pull_path_yield(struct pull_path *path, const struct pull_block *block)
+{
+    uint64_t window = path->outstanding_bytes;
+
+    if (path->window_bytes != 0) {
+        if (!sequence_before(path->yielded_serial, block->serial)) {
+            return;
+        }
+        window = window < path->window_bytes ? window : path->window_bytes;
+    }
+    window = window * PULL_YIELD_PERCENT / 100;
+    path->window_bytes = (uint32_t)(window > PULL_BLOCK_BYTES ? window : PULL_BLOCK_BYTES);
+    path->yielded_serial = path->serial;
+}
+
+void pull_path_recover(const struct message_layer *layer, struct pull_path *path,
+                       const struct pull_block *block, uint32_t segment_bytes)
+{
+    uint64_t window = path->window_bytes;
+
+    if (window == 0) {
+        return;
+    }
+    window += block->accounted_bytes * segment_bytes * PULL_RECOVER_PERCENT / 100 / window;
+    path->window_bytes = window < layer->lanes[block->lane].capacity_bytes ? (uint32_t)window : 0;
+}
+
 /* ---- choice -------------------------------------------------------------------------------- */
 
 /** May more be requested? One block always may. */
@@ -303,6 +330,10 @@ static bool has_room(const struct message_layer *layer, const struct message_pee
 
     if (pull_path_is_quiet(path)) {
         return path->blocks == 0;
+    }
+    if (path->window_bytes != 0 && path->outstanding_bytes > 0 &&
+        path->outstanding_bytes + bytes > path->window_bytes) {
+        return false;
     }
     if (pull_path_is_limited(layer, peer)) {
         uint64_t window = window_of(layer, lane);

@@ -17,6 +17,10 @@
  * serve many receivers at the same time, and none of these waits for one sender. All their paths
  * are timed together, too.
  *
+ * If blocks are lost, the buffer of a switch is full, perhaps for others as well. Then less is
+ * requested of that peer, and more again while blocks come, as TCP does (PULL_YIELD_PERCENT), but
+ * never less than a block.
+ *
  * Pure. One thread.
  */
 #ifndef BEOWIRE_PULL_PULL_PATH_H
@@ -26,8 +30,8 @@
 
 /** A receiver's state of the path from a peer over one lane. */
 struct pull_path {
-    uint64_t srtt_ns; /**< from PULL to the whole block, smoothed; 0: none measured */
-    uint64_t rttvar_ns;
+    uint32_t srtt_ns; /**< from PULL to the whole block, smoothed; 0: none measured */
+    uint32_t rttvar_ns;
     uint64_t heard_ns;   /**< when data last came */
     uint64_t silence_ns; /**< when a silence was last noticed */
     uint64_t avoid_ns;   /**< silent: avoid the path until then, if there is another */
@@ -36,6 +40,9 @@ struct pull_path {
     uint32_t serial;            /**< of the block requested last */
     uint32_t heard_serial;      /**< the latest with data received */
     uint32_t heard_unasked;     /**< the same for unasked blocks */
+    uint32_t window_bytes;      /**< so much is requested at once, as learnt from losses; 0: as much
+                                     as there is room for */
+    uint32_t yielded_serial;    /**< the last block requested before the window was reduced */
     uint16_t blocks;            /**< outstanding */
     uint8_t silences;           /**< in a row, since data came last */
 };
@@ -82,6 +89,14 @@ bool pull_path_heard(struct message_layer *layer, struct message_peer *peer, uns
 /** Nothing has come over the lane for the timeout. */
 void pull_path_silent(struct message_layer *layer, struct message_peer *peer, unsigned lane,
                       uint64_t now_ns);
+
+/** The block is lost: later ones have come. Requests less, once for all blocks that were requested
+ *  before. */
+void pull_path_yield(struct pull_path *path, const struct pull_block *block);
+
+/** A block has come: what was requested less may be requested again, a little. */
+void pull_path_recover(const struct message_layer *layer, struct pull_path *path,
+                       const struct pull_block *block, uint32_t segment_bytes);
 
 /** Measures the time of a block that came completely at the first attempt. */
 void pull_path_time(struct pull_path *path, uint64_t asked_ns, uint64_t now_ns);

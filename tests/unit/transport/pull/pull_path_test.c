@@ -131,7 +131,7 @@ PATH_TEST(pull_path_due__in_a_crowd_as_all_paths_together)
     fixture->layer.pull_rtt = all;
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(pull_path_due(&fixture->layer, path, &fixture->blocks[0]),
-                         START_NS + 1000000);
+                         START_NS + 600000 + PULL_CROWD_DEVIATIONS * 100000);
         pull_path_time(path, START_NS, START_NS + 200000);
     }
     fixture->layer.pulls_crowd = false;
@@ -306,4 +306,62 @@ PATH_TEST(pull_path_choose__all_are_quiet_for_long)
     }
     assert_true(tried[1] >= 2);
     assert_true(tried[0] > tried[1]);
+}
+
+#define LARGE 100000u
+
+/** A switch's buffer is full, so others lose as well. */
+PATH_TEST(pull_path_yield__less_is_requested_once_for_what_was_requested_before)
+{
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+
+    fixture->layer.lanes[0].capacity_bytes = UINT64_C(100) * LARGE;
+    fixture->peer.bulk_lanes = fixture->peer.usable_lanes = 1;
+    for (unsigned i = 0; i < 4; i++) {
+        ask(fixture, i, 0, LARGE, START_NS);
+    }
+    assert_int_equal(choose_more(fixture, START_NS, 0), 0);
+    pull_path_yield(path, &fixture->blocks[0]);
+    assert_int_equal(path->window_bytes, 4 * LARGE * PULL_YIELD_PERCENT / 100);
+    pull_path_yield(path, &fixture->blocks[3]);
+    assert_int_equal(path->window_bytes, 4 * LARGE * PULL_YIELD_PERCENT / 100);
+    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
+    for (unsigned i = 0; i < 3; i++) {
+        pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[i]);
+    }
+    assert_int_equal(choose_more(fixture, START_NS, 0), 0);
+    /* Whatever is lost, a block may be requested. */
+    for (unsigned i = 0; i < 20; i++) {
+        ask(fixture, 0, 0, LARGE, START_NS);
+        pull_path_yield(path, &fixture->blocks[0]);
+        pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    }
+    assert_int_equal(path->window_bytes, PULL_BLOCK_BYTES);
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[3]);
+    assert_int_equal(choose_more(fixture, START_NS, 0), 0);
+}
+
+PATH_TEST(pull_path_recover__half_a_segment_for_each_window_until_there_is_no_limit)
+{
+    const uint32_t segment = 1000;
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+    unsigned windows = 0;
+
+    fixture->layer.lanes[0].capacity_bytes = 2 * LARGE;
+    for (unsigned i = 0; i < 2; i++) {
+        ask(fixture, i, 0, LARGE, START_NS);
+    }
+    pull_path_recover(&fixture->layer, path, &fixture->blocks[0], segment);
+    assert_int_equal(path->window_bytes, 0); /* nothing was lost */
+    pull_path_yield(path, &fixture->blocks[0]);
+    uint32_t least = path->window_bytes;
+    while (path->window_bytes != 0) {
+        uint32_t before = path->window_bytes;
+        for (uint32_t came = 0; came < before && path->window_bytes != 0; came += LARGE) {
+            pull_path_recover(&fixture->layer, path, &fixture->blocks[0], segment);
+        }
+        windows++;
+    }
+    uint32_t expected = (2 * LARGE - least) * 100 / (segment * PULL_RECOVER_PERCENT);
+    assert_in_range(windows, expected * 6 / 10, expected * 11 / 10);
 }
