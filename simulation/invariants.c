@@ -339,7 +339,7 @@ void cluster_check_node_empty(struct cluster *cluster, uint32_t node)
         cluster_fail(cluster, "node %u: messages are left over", node);
     }
     if (!list_is_empty(&layer->pulls) || !list_is_empty(&layer->waiting_pulls) ||
-        list_length(&layer->free_pulls) != PULLS_MAX ||
+        list_length(&layer->free_pulls) != PULLS_MAX + PULLS_SPARE ||
         list_length(&layer->free_requests) != PULL_REQUESTS) {
         cluster_fail(cluster, "node %u: pulls or requests are left over", node);
     }

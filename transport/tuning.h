@@ -193,6 +193,10 @@
 #define PULLS_MAX 64
 #define PULLS_PER_PEER 16
 
+/** So many more are pulled if their data comes unasked, as from the first peers, which got credit
+ *  for it: otherwise it would be sent twice. */
+#define PULLS_SPARE (PULL_FREE_PEERS + 1)
+
 /** Blocks of one message that are requested at the same time; about a megabyte. */
 #define PULL_BLOCKS 16
 
@@ -244,13 +248,12 @@
 #define PULL_CROWD_PIECES 20
 #define PULL_CROWD_PIECE_BYTES 3000u
 
-/** After a loss, the most that is requested at once of a peer becomes this part of what was, ... */
-#define PULL_YIELD_PERCENT 80u
-
-/** ... and grows by this part of a segment while as much comes. Both are for a fair share beside
- *  TCP: more than its 70 and 53 (CUBIC where it is friendly to Reno, RFC 9438, section 4.3),
- * because blocks come in bursts, and so lose something more often (docs/SCALE.md). */
-#define PULL_RECOVER_PERCENT 150u
+/** After a loss, the most that is requested at once of a peer becomes this part of what it was, at
+ *  least so many bytes, and grows by this part of a segment while as much comes: as TCP has it with
+ *  CUBIC where it is friendly to Reno (RFC 9438, section 4.3). */
+#define PULL_YIELD_PERCENT 70u
+#define PULL_YIELD_BYTES_MIN 16000u
+#define PULL_RECOVER_PERCENT 53u
 
 /** In a crowd, requests count as lost after the mean time, and this many times the mean deviation
  *  from it: with 4, as TCP has it, all-to-all at 1 Gbit/s sent one frame in 100 again although none

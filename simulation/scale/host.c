@@ -93,7 +93,7 @@ static unsigned lane_receive(struct lane *lane, struct lane_incoming *frames, un
     for (; taken < count && at->arrived != NULL; taken++) {
         struct network_frame *frame = at->arrived;
         at->arrived = frame->next;
-        host->arrived_bytes -= frame->bytes;
+        at->arrived_bytes -= frame->bytes;
         frame->next = at->held;
         at->held = frame;
         host->clock_ns += host->hosts->options.frame_ns;
@@ -266,7 +266,7 @@ void host_deliver(struct host *host, struct network_frame *frame, uint64_t now_n
 {
     struct host_lane *at = &host->lanes[frame->direct ? 0 : 1];
 
-    if (host->arrived_bytes + frame->bytes > host->hosts->options.receive_bytes) {
+    if (at->arrived_bytes + frame->bytes > host->hosts->options.receive_bytes) {
         host->dropped++;
         network_give_back(host->hosts->network, frame);
         return;
@@ -278,7 +278,7 @@ void host_deliver(struct host *host, struct network_frame *frame, uint64_t now_n
         at->arrived_last->next = frame;
     }
     at->arrived_last = frame;
-    host->arrived_bytes += frame->bytes;
+    at->arrived_bytes += frame->bytes;
     schedule_by(host->hosts->schedule, host->node,
                 host->clock_ns > now_ns ? host->clock_ns : now_ns);
 }
@@ -327,7 +327,7 @@ void host_end(struct host *host)
         next_ns = soon_ns; /* the application polls */
     }
     next_ns = next_ns > soon_ns ? next_ns : soon_ns;
-    if (host->arrived_bytes > 0) {
+    if (host->lanes[0].arrived != NULL || host->lanes[1].arrived != NULL) {
         next_ns = host->clock_ns;
     }
     schedule_set(host->hosts->schedule, host->node, next_ns);

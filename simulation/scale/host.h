@@ -3,8 +3,9 @@
  * host.h - nodes. Each has a core (core/core.h), two lanes, and a processor, which is busy for a
  * while with each frame sent or received.
  *
- * The lanes are like `packet` and `tso`: the frames of the first go straight to the card; those of
- * the second, which carries long messages, wait in the host's queue until few are in the card.
+ * The lanes are like `packet` and `udp`: the frames of the first go straight to the card; those of
+ * the second, which carries several frames that are ready together and the data of long messages,
+ * wait in the host's queue until few are in the card.
  */
 #ifndef BEOWIRE_SIMULATION_SCALE_HOST_H
 #define BEOWIRE_SIMULATION_SCALE_HOST_H
@@ -15,11 +16,11 @@
 
 struct host_options {
     uint64_t frame_ns;      /**< work for a frame */
-    uint64_t receive_bytes; /**< that may wait at a node; more are dropped */
+    uint64_t receive_bytes; /**< that may wait at a lane of a node; more are dropped */
     uint32_t frame_bytes;
 };
 
-/** Two of them: that of short messages, and of long ones. */
+/** Two of them: see above. */
 enum { HOST_LANES = 2 };
 
 struct host_lane {
@@ -28,6 +29,7 @@ struct host_lane {
     bool direct;                   /**< its frames do not wait in the host's queue */
     struct network_frame *arrived; /**< oldest first */
     struct network_frame *arrived_last;
+    uint64_t arrived_bytes;
     struct network_frame *held; /**< handed out, not yet released */
 };
 
@@ -37,9 +39,8 @@ struct host {
     uint32_t node;
     struct core core;
     uint64_t clock_ns; /**< the processor is busy until then */
-    uint64_t arrived_bytes;
-    bool refused;     /**< there was no room for a frame to send */
-    uint64_t dropped; /**< for lack of room here */
+    bool refused;      /**< there was no room for a frame to send */
+    uint64_t dropped;  /**< for lack of room here */
 };
 
 struct hosts {

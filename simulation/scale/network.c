@@ -180,7 +180,7 @@ bool network_has_room(const struct network *network, uint32_t node, bool direct)
 static void fill_card(struct network *network, uint32_t node, uint64_t now_ns)
 {
     while (network->waiting[node].frames > 0 &&
-           network->links[node].queue.frames < network->options.card_frames) {
+           network->links[node].queue.bytes < network->options.card_bytes) {
         enqueue(network, node, take_first(&network->waiting[node]), now_ns);
     }
 }

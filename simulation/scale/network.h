@@ -79,7 +79,7 @@ struct network_options {
     uint64_t delay_ns;         /**< of each link */
     uint64_t buffer_bytes;     /**< of each switch */
     uint32_t alpha_percent;    /**< 0: a queue may take the whole buffer */
-    uint32_t card_frames;      /**< in the queue of a node's card, beyond which others wait */
+    uint32_t card_bytes;       /**< on the wire, in the queue of a node's card; then others wait */
     uint32_t frame_bytes;      /**< longest frame */
 };
 
@@ -104,8 +104,8 @@ struct network {
     uint64_t memory; /**< bytes of all frames */
     struct network_counters counters;
     void (*deliver)(void *context, struct network_frame *frame, uint64_t now_ns);
-    void (*room)(void *context, uint32_t node, uint64_t now_ns); /**< a frame has left a node whose
-                                                                    card or queue had no room */
+    /** A frame has left a node that has others waiting, or whose card is now half empty. */
+    void (*room)(void *context, uint32_t node, uint64_t now_ns);
     void *context;
 };
 

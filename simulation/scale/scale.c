@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/** Receives that each node has posted. */
-#define RECEIVES 64u
+/** Receives that each node has posted: for a message of each of its peers, up to this number. */
+#define RECEIVES 200u
 
 /** The tag of messages that only make connections. */
 #define WARM_TAG (UINT64_C(1) << 63)

@@ -26,12 +26,12 @@ static int make_chunks(struct message_layer *layer)
 
 static int make_pulls(struct message_layer *layer)
 {
-    layer->pull_memory = calloc(PULLS_MAX, sizeof *layer->pull_memory);
+    layer->pull_memory = calloc(PULLS_MAX + PULLS_SPARE, sizeof *layer->pull_memory);
     layer->request_memory = calloc(PULL_REQUESTS, sizeof *layer->request_memory);
     if (layer->pull_memory == NULL || layer->request_memory == NULL) {
         return -ENOMEM;
     }
-    for (unsigned i = 0; i < PULLS_MAX; i++) {
+    for (unsigned i = 0; i < PULLS_MAX + PULLS_SPARE; i++) {
         list_append(&layer->free_pulls, &layer->pull_memory[i].link);
     }
     for (unsigned i = 0; i < PULL_REQUESTS; i++) {

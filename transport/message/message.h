@@ -262,6 +262,7 @@ struct message_layer {
     struct pull *pull_memory;
     struct list free_pulls;
     struct list pulls;          /**< active */
+    uint32_t pulls_begun;       /**< how many these are */
     struct list waiting_pulls;  /**< inbound messages that wait for a free pull */
     struct list reads;          /**< inbound messages that are being read (pull/one_sided.h) */
     struct list pulled;         /**< inbound messages of which the pull has ended */

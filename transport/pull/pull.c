@@ -70,6 +70,7 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
         pull_path_begin_peer(layer, pull->peer);
     }
     list_append(&layer->pulls, &pull->link);
+    layer->pulls_begun++;
     /* Unasked data will not arrive on a path that is quiet. */
     unasked = unasked > 0 && pull_path_is_quiet(&pull->peer->pull_paths[lane]) ? 0 : unasked;
     while (pull->next_block < pull->blocks && pull->next_block < PULL_BLOCKS &&
@@ -81,19 +82,22 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
     layer->pulls_changed = true;
 }
 
-static bool may_begin(const struct message_layer *layer, const struct message_peer *peer)
+/** @param comes data of the message is on its way, and would have to be sent again */
+static bool may_begin(const struct message_layer *layer, const struct message_peer *peer,
+                      bool comes)
 {
-    return !list_is_empty(&layer->free_pulls) && peer->pulls < PULLS_PER_PEER;
+    return layer->pulls_begun < (comes ? PULLS_MAX + PULLS_SPARE : PULLS_MAX) &&
+           peer->pulls < PULLS_PER_PEER;
 }
 
 void pull_begin_waiting(struct message_layer *layer, uint64_t now_ns)
 {
     struct list *link = layer->waiting_pulls.next;
 
-    while (link != &layer->waiting_pulls && !list_is_empty(&layer->free_pulls)) {
+    while (link != &layer->waiting_pulls && layer->pulls_begun < PULLS_MAX) {
         struct inbound *inbound = LIST_ENTRY(link, struct inbound, waiting);
         link = link->next;
-        if (may_begin(layer, inbound->peer)) {
+        if (may_begin(layer, inbound->peer, false)) {
             list_remove(&inbound->waiting);
             begin(layer, inbound, 0, 0, now_ns);
         }
@@ -104,7 +108,7 @@ void pull_begin_waiting(struct message_layer *layer, uint64_t now_ns)
 void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
                 uint8_t lane, uint64_t now_ns)
 {
-    if (!may_begin(layer, inbound->peer)) {
+    if (!may_begin(layer, inbound->peer, unasked > 0)) {
         list_append(&layer->waiting_pulls, &inbound->waiting);
         return;
     }
@@ -132,6 +136,7 @@ void pull_stop(struct message_layer *layer, struct inbound *inbound)
     }
     list_remove(&pull->link);
     list_prepend(&layer->free_pulls, &pull->link);
+    layer->pulls_begun--;
     layer->pull_freed = true;
     layer->pulls_changed = true; /* its room is free for others */
 }

@@ -60,7 +60,7 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
     if ((!block->again || block->refused) && now_ns >= pull_path_due(layer, path, block)) {
         block->refused = false;
         if (!pull_path_is_quiet(path) && sequence_before(block->serial, path->heard_serial)) {
-            pull_path_yield(&pull->peer->pull_paths[block->lane], block);
+            pull_path_yield(layer, pull->peer, block);
             block->again = true; /* only this block */
         } else {
             notice_silence(layer, pull, block, now_ns);
@@ -199,7 +199,7 @@ static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t no
     if (lane == LANES_MAX) {
         for (unsigned i = 0; i < LANES_MAX; i++) {
             uint32_t bit = pull->peer->bulk_lanes & UINT32_C(1) << i;
-            *closed |= bit == 0 || pull_path_is_quiet(&pull->peer->pull_paths[i]) ? 0 : bit;
+            *closed |= bit == 0 || pull_path_is_full(&pull->peer->pull_paths[i]) ? 0 : bit;
         }
         return false;
     }

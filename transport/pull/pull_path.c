@@ -201,12 +201,21 @@ bool pull_path_has_share(const struct message_layer *layer, const struct message
     return out > 0 && out + pull_path_bytes(layer, peer) > window / layer->pulled_peers;
 }
 
+/** Two pieces fit into a window, so that one can come while the next is requested. */
+static uint64_t piece_of(const struct pull_path *path)
+{
+    bool whole = path->window_bytes == 0 || path->window_bytes >= 2 * PULL_BLOCK_BYTES;
+
+    return whole ? UINT64_MAX : path->window_bytes / 2;
+}
+
 uint64_t pull_path_bytes(const struct message_layer *layer, const struct message_peer *peer)
 {
-    if (!pull_path_is_limited(layer, peer)) {
-        return UINT64_MAX;
-    }
     uint32_t lanes = peer->bulk_lanes != 0 ? peer->bulk_lanes : peer->usable_lanes;
+
+    if (!pull_path_is_limited(layer, peer)) {
+        return lanes != 0 ? piece_of(&peer->pull_paths[__builtin_ctz(lanes)]) : UINT64_MAX;
+    }
     uint64_t window = lanes != 0 ? window_of(layer, (unsigned)__builtin_ctz(lanes)) : 0;
     if (!layer->pulls_crowd) {
         return window;
@@ -236,6 +245,9 @@ void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsig
     block->accounted_bytes = bytes;
     path->blocks++;
     path->outstanding_bytes += (uint32_t)bytes;
+    if (path->most_bytes < path->outstanding_bytes) {
+        path->most_bytes = path->outstanding_bytes;
+    }
     layer->lanes[lane].blocks++;
     if (!pull_path_is_quiet(path)) {
         layer->lanes[lane].outstanding_bytes += bytes;
@@ -291,18 +303,18 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
     }
 }
 
-void pull_path_yield(struct pull_path *path, const struct pull_block *block)
+void pull_path_yield(const struct message_layer *layer, struct message_peer *peer,
+                     const struct pull_block *block)
 {
-    uint64_t window = path->outstanding_bytes;
+    struct pull_path *path = &peer->pull_paths[block->lane];
 
-    if (path->window_bytes != 0) {
-        if (!sequence_before(path->yielded_serial, block->serial)) {
-            return;
-        }
-        window = window < path->window_bytes ? window : path->window_bytes;
+    if (block->unasked || (layer->pulls_crowd && pull_path_is_limited(layer, peer)) ||
+        (path->window_bytes != 0 && !sequence_before(path->yielded_serial, block->serial))) {
+        return;
     }
+    uint64_t window = path->window_bytes != 0 ? path->window_bytes : path->most_bytes;
     window = window * PULL_YIELD_PERCENT / 100;
-    path->window_bytes = (uint32_t)(window > PULL_BLOCK_BYTES ? window : PULL_BLOCK_BYTES);
+    path->window_bytes = (uint32_t)(window > PULL_YIELD_BYTES_MIN ? window : PULL_YIELD_BYTES_MIN);
     path->yielded_serial = path->serial;
 }
 
@@ -315,10 +327,23 @@ void pull_path_recover(const struct message_layer *layer, struct pull_path *path
         return;
     }
     window += block->accounted_bytes * segment_bytes * PULL_RECOVER_PERCENT / 100 / window;
-    path->window_bytes = window < layer->lanes[block->lane].capacity_bytes ? (uint32_t)window : 0;
+    path->window_bytes = window < layer->lanes[block->lane].capacity_bytes && window < UINT32_MAX
+                             ? (uint32_t)window
+                             : 0;
 }
 
 /* ---- choice -------------------------------------------------------------------------------- */
+
+/** The same for requests of any length, so that none has to wait for shorter ones. */
+bool pull_path_is_full(const struct pull_path *path)
+{
+    uint64_t piece = piece_of(path);
+
+    piece = piece < PULL_BLOCK_BYTES ? piece : PULL_BLOCK_BYTES;
+    return path->blocks > 0 &&
+           (pull_path_is_quiet(path) ||
+            (path->window_bytes != 0 && path->outstanding_bytes + piece > path->window_bytes));
+}
 
 /** May more be requested? One block always may. */
 static bool has_room(const struct message_layer *layer, const struct message_peer *peer,
@@ -328,12 +353,8 @@ static bool has_room(const struct message_layer *layer, const struct message_pee
     uint64_t out = layer->lanes[lane].outstanding_bytes;
     uint64_t most = layer->lanes[lane].capacity_bytes;
 
-    if (pull_path_is_quiet(path)) {
-        return path->blocks == 0;
-    }
-    if (path->window_bytes != 0 && path->outstanding_bytes > 0 &&
-        path->outstanding_bytes + bytes > path->window_bytes) {
-        return false;
+    if (pull_path_is_quiet(path) || pull_path_is_full(path)) {
+        return !pull_path_is_full(path);
     }
     if (pull_path_is_limited(layer, peer)) {
         uint64_t window = window_of(layer, lane);

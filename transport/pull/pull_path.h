@@ -17,9 +17,10 @@
  * serve many receivers at the same time, and none of these waits for one sender. All their paths
  * are timed together, too.
  *
- * If blocks are lost, the buffer of a switch is full, perhaps for others as well. Then less is
- * requested of that peer, and more again while blocks come, as TCP does (PULL_YIELD_PERCENT), but
- * never less than a block.
+ * If requested blocks are lost, the buffer of a switch is full, perhaps for others as well. Then
+ * less is requested over this path, in pieces, and more again while blocks come
+ * (PULL_YIELD_PERCENT). A crowd requests little anyway. Silence is no sign of a full buffer: a peer
+ * that computes is silent, too. What comes unasked has its own limit, `unasked_credit`.
  *
  * Pure. One thread.
  */
@@ -36,10 +37,11 @@ struct pull_path {
     uint64_t silence_ns; /**< when a silence was last noticed */
     uint64_t avoid_ns;   /**< silent: avoid the path until then, if there is another */
     struct pull_rate rate;
-    uint32_t outstanding_bytes; /**< requested: at most PULLS_MAX * PULL_BLOCKS blocks */
+    uint32_t outstanding_bytes; /**< requested: at most PULLS_PER_PEER * PULL_BLOCKS blocks */
     uint32_t serial;            /**< of the block requested last */
     uint32_t heard_serial;      /**< the latest with data received */
     uint32_t heard_unasked;     /**< the same for unasked blocks */
+    uint32_t most_bytes;        /**< the most that was outstanding */
     uint32_t window_bytes;      /**< so much is requested at once, as learnt from losses; 0: as much
                                      as there is room for */
     uint32_t yielded_serial;    /**< the last block requested before the window was reduced */
@@ -60,6 +62,9 @@ static inline bool pull_is_out(const struct pull_block *block)
 {
     return block->accounted_bytes > 0;
 }
+
+/** Has it as many requests as it may have, so that other peers come first? */
+bool pull_path_is_full(const struct pull_path *path);
 
 /** Are requests to the peer limited, because many others may send over the same switch? */
 bool pull_path_is_limited(const struct message_layer *layer, const struct message_peer *peer);
@@ -90,9 +95,10 @@ bool pull_path_heard(struct message_layer *layer, struct message_peer *peer, uns
 void pull_path_silent(struct message_layer *layer, struct message_peer *peer, unsigned lane,
                       uint64_t now_ns);
 
-/** The block is lost: later ones have come. Requests less, once for all blocks that were requested
- *  before. */
-void pull_path_yield(struct pull_path *path, const struct pull_block *block);
+/** Part of the block is lost: data that was requested later has come. Requests less, once for all
+ *  that was requested before. */
+void pull_path_yield(const struct message_layer *layer, struct message_peer *peer,
+                     const struct pull_block *block);
 
 /** A block has come: what was requested less may be requested again, a little. */
 void pull_path_recover(const struct message_layer *layer, struct pull_path *path,

@@ -321,31 +321,65 @@ PATH_TEST(pull_path_yield__less_is_requested_once_for_what_was_requested_before)
         ask(fixture, i, 0, LARGE, START_NS);
     }
     assert_int_equal(choose_more(fixture, START_NS, 0), 0);
-    pull_path_yield(path, &fixture->blocks[0]);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
     assert_int_equal(path->window_bytes, 4 * LARGE * PULL_YIELD_PERCENT / 100);
-    pull_path_yield(path, &fixture->blocks[3]);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[3]);
     assert_int_equal(path->window_bytes, 4 * LARGE * PULL_YIELD_PERCENT / 100);
     assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
     for (unsigned i = 0; i < 3; i++) {
         pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[i]);
     }
     assert_int_equal(choose_more(fixture, START_NS, 0), 0);
-    /* Whatever is lost, a block may be requested. */
+    assert_int_equal(pull_path_bytes(&fixture->layer, &fixture->peer), UINT64_MAX);
+    /* Whatever is lost, a piece may be requested. */
     for (unsigned i = 0; i < 20; i++) {
         ask(fixture, 0, 0, LARGE, START_NS);
-        pull_path_yield(path, &fixture->blocks[0]);
+        pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
         pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
     }
-    assert_int_equal(path->window_bytes, PULL_BLOCK_BYTES);
+    assert_int_equal(path->window_bytes, PULL_YIELD_BYTES_MIN);
+    assert_int_equal(pull_path_bytes(&fixture->layer, &fixture->peer), PULL_YIELD_BYTES_MIN / 2);
+    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
     pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[3]);
     assert_int_equal(choose_more(fixture, START_NS, 0), 0);
 }
 
-PATH_TEST(pull_path_recover__half_a_segment_for_each_window_until_there_is_no_limit)
+/** The last block of a message is lost, and little is under way: that says nothing of how much was
+ *  too much. */
+PATH_TEST(pull_path_yield__by_a_part_of_the_most_that_was_requested)
+{
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+
+    for (unsigned i = 0; i < 4; i++) {
+        ask(fixture, i, 0, LARGE, START_NS);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[i]);
+    }
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[3]);
+    assert_int_equal(path->window_bytes, 4 * LARGE * PULL_YIELD_PERCENT / 100);
+}
+
+PATH_TEST(pull_path_yield__not_in_a_crowd_nor_for_what_came_unasked)
+{
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+
+    ask(fixture, 0, 0, LARGE, START_NS);
+    fixture->blocks[0].unasked = true;
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    fixture->blocks[0].unasked = false;
+    fixture->layer.far_peers = PULL_FREE_PEERS + 1;
+    fixture->layer.pulls_crowd = true;
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    assert_int_equal(path->window_bytes, 0);
+}
+
+/** As much comes as is requested at the same time: about half a segment more each time. */
+PATH_TEST(pull_path_recover__until_there_is_no_limit)
 {
     const uint32_t segment = 1000;
     struct pull_path *path = &fixture->peer.pull_paths[0];
-    unsigned windows = 0;
+    double came = 0;
 
     fixture->layer.lanes[0].capacity_bytes = 2 * LARGE;
     for (unsigned i = 0; i < 2; i++) {
@@ -353,15 +387,14 @@ PATH_TEST(pull_path_recover__half_a_segment_for_each_window_until_there_is_no_li
     }
     pull_path_recover(&fixture->layer, path, &fixture->blocks[0], segment);
     assert_int_equal(path->window_bytes, 0); /* nothing was lost */
-    pull_path_yield(path, &fixture->blocks[0]);
-    uint32_t least = path->window_bytes;
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    double least = path->window_bytes;
     while (path->window_bytes != 0) {
-        uint32_t before = path->window_bytes;
-        for (uint32_t came = 0; came < before && path->window_bytes != 0; came += LARGE) {
-            pull_path_recover(&fixture->layer, path, &fixture->blocks[0], segment);
-        }
-        windows++;
+        pull_path_recover(&fixture->layer, path, &fixture->blocks[0], segment);
+        came += LARGE;
     }
-    uint32_t expected = (2 * LARGE - least) * 100 / (segment * PULL_RECOVER_PERCENT);
-    assert_in_range(windows, expected * 6 / 10, expected * 11 / 10);
+    /* The window grows by a constant / window for each byte. */
+    double expected =
+        (4.0 * LARGE * LARGE - least * least) / 2 / (segment * PULL_RECOVER_PERCENT / 100.0);
+    assert_true(came > 0.95 * expected && came < 1.05 * expected);
 }
