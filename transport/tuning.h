@@ -234,7 +234,7 @@
  *  comes in the shortest round trip is more than this part of both: then the switch stores
  *  nothing, and the window is what limits. But at most so often: round trips may be long for
  *  other reasons. */
-#define PULL_CROWD_BYTES 28000u
+#define PULL_CROWD_BYTES 31000u
 #define PULL_CROWD_SHARED_BYTES 1500000u
 #define PULL_CROWD_FULL_PERCENT 70
 #define PULL_CROWD_BYTES_MAX (8 * PULL_CROWD_BYTES)
