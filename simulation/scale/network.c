@@ -179,7 +179,7 @@ bool network_has_room(const struct network *network, uint32_t node, bool direct)
 /** Moves frames that wait into the card, up to its limit. */
 static void fill_card(struct network *network, uint32_t node, uint64_t now_ns)
 {
-    while (network->waiting[node].frames > 0 &&
+    while (network->waiting[node].first != NULL &&
            network->links[node].queue.bytes < network->options.card_bytes) {
         enqueue(network, node, take_first(&network->waiting[node]), now_ns);
     }
