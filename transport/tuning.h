@@ -214,8 +214,8 @@
 #define PULL_UNASKED_BLOCKS 2
 
 /** Up to this number of peers on other hosts, an endpoint may be sent blocks unasked, and requests
- * whole blocks of all: a port of a common switch, with 1.5 MB for all ports, has room for a block
- * of each. */
+ * whole blocks of all unless some are lost: a port of a common switch, with 1.5 MB for all ports,
+ * has room for a block of each. */
 #define PULL_FREE_PEERS 7
 
 /** Nothing is sent unasked to a peer that gives credit for fewer frames than this, as all do that
@@ -225,8 +225,7 @@
 /** With more peers, this much is requested of one before anything has come, ... */
 #define PULL_BEGIN_BYTES 10000
 
-/** ... and while more than this number of peers send, since the port then stores what is too much,
- */
+/** ... and while more than this number of peers send, */
 #define PULL_CROWD_PEERS 1
 
 /** no more at the same time than fits into the switch, if all its ports are so busy: a part of the
@@ -249,8 +248,8 @@
 #define PULL_CROWD_PIECE_BYTES 3000u
 
 /** After a loss, the most that is requested at once of a peer becomes this part of what it was, at
- *  least so many bytes, and grows by this part of a segment while as much comes: as TCP has it with
- *  CUBIC where it is friendly to Reno (RFC 9438, section 4.3). */
+ *  least so many bytes or two segments, and grows by this part of a segment while as much comes: as
+ * TCP has it with CUBIC where it is friendly to Reno (RFC 9438, section 4.3). */
 #define PULL_YIELD_PERCENT 70u
 #define PULL_YIELD_BYTES_MIN 16000u
 #define PULL_RECOVER_PERCENT 53u

@@ -262,14 +262,14 @@ struct message_layer {
     struct pull *pull_memory;
     struct list free_pulls;
     struct list pulls;          /**< active */
-    uint32_t pulls_begun;       /**< how many these are */
+    uint32_t pulls_begun;       /**< how many of them began without unasked data */
     struct list waiting_pulls;  /**< inbound messages that wait for a free pull */
     struct list reads;          /**< inbound messages that are being read (pull/one_sided.h) */
     struct list pulled;         /**< inbound messages of which the pull has ended */
     uint32_t pulled_peers;      /**< on other hosts, with a message in `pulls` */
     uint32_t pulled_last;       /**< the last one that began; its handle */
-    bool pulls_crowd;           /**< these are many, or were; see pull/pull_path.h */
-    struct rtt pull_rtt;        /**< from PULL to what it requests, while they are many */
+    bool pulls_crowd;           /**< these are several; see pull/pull_path.h */
+    struct rtt pull_rtt;        /**< from PULL to what it requests, in a crowd */
     uint64_t pull_window_bytes; /**< requested of limited peers at the same time, on a lane */
     bool pull_freed;            /**< one of the waiting may begin */
     bool pulls_changed;         /**< pull_ask() may have a request */

@@ -146,6 +146,7 @@ struct pull {
     uint32_t blocks;
     uint32_t next_block; /**< first block never requested */
     uint32_t blocks_done;
+    bool unasked;       /**< it began with data that came unasked */
     bool readable;      /**< blocks may be read from the sender's memory (pull/pull_read.c) */
     bool sender_absent; /**< some were, because nothing arrived for too long */
     bool refused;       /**< no lane had room for a request: the next must wait */

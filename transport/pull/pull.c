@@ -70,7 +70,8 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
         pull_path_begin_peer(layer, pull->peer);
     }
     list_append(&layer->pulls, &pull->link);
-    layer->pulls_begun++;
+    pull->unasked = unasked > 0;
+    layer->pulls_begun += !pull->unasked;
     /* Unasked data will not arrive on a path that is quiet. */
     unasked = unasked > 0 && pull_path_is_quiet(&pull->peer->pull_paths[lane]) ? 0 : unasked;
     while (pull->next_block < pull->blocks && pull->next_block < PULL_BLOCKS &&
@@ -86,15 +87,15 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
 static bool may_begin(const struct message_layer *layer, const struct message_peer *peer,
                       bool comes)
 {
-    return layer->pulls_begun < (comes ? PULLS_MAX + PULLS_SPARE : PULLS_MAX) &&
-           peer->pulls < PULLS_PER_PEER;
+    return !list_is_empty(&layer->free_pulls) && peer->pulls < PULLS_PER_PEER &&
+           (comes || layer->pulls_begun < PULLS_MAX);
 }
 
 void pull_begin_waiting(struct message_layer *layer, uint64_t now_ns)
 {
     struct list *link = layer->waiting_pulls.next;
 
-    while (link != &layer->waiting_pulls && layer->pulls_begun < PULLS_MAX) {
+    while (link != &layer->waiting_pulls && !list_is_empty(&layer->free_pulls)) {
         struct inbound *inbound = LIST_ENTRY(link, struct inbound, waiting);
         link = link->next;
         if (may_begin(layer, inbound->peer, false)) {
@@ -136,7 +137,7 @@ void pull_stop(struct message_layer *layer, struct inbound *inbound)
     }
     list_remove(&pull->link);
     list_prepend(&layer->free_pulls, &pull->link);
-    layer->pulls_begun--;
+    layer->pulls_begun -= !pull->unasked;
     layer->pull_freed = true;
     layer->pulls_changed = true; /* its room is free for others */
 }

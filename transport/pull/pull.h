@@ -15,7 +15,7 @@
  * lanes have room for, so many senders do not overload it.
  *
  * A message is cut into *segments*, each the payload of one DATA frame, and *blocks* of up to 64
- * segments, as many as one call to a lane with segmentation offload can send. Where many senders
+ * segments, as many as one call to a lane with segmentation offload can send. Where senders
  * may fill a switch, a block is requested in pieces, one after the other (pull_path.h). An
  * incomplete block, or piece, is requested again
  *   - when its last wanted segment has arrived, or data of a block of any message of this peer that

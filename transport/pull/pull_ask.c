@@ -58,9 +58,12 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
     const struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
     if ((!block->again || block->refused) && now_ns >= pull_path_due(layer, path, block)) {
+        bool refused = block->refused;
         block->refused = false;
         if (!pull_path_is_quiet(path) && sequence_before(block->serial, path->heard_serial)) {
-            pull_path_yield(layer, pull->peer, block);
+            if (!refused) {
+                pull_path_yield(layer, pull->peer, block, pull->segment_bytes);
+            }
             block->again = true; /* only this block */
         } else {
             notice_silence(layer, pull, block, now_ns);

@@ -37,7 +37,7 @@ static void notice_losses(struct message_layer *layer, const struct pull *pull,
             if (pull_is_out(other) && !other->again && other->lane == block->lane &&
                 sequence_before(other->serial, block->serial) &&
                 (other->unasked || !block->unasked)) {
-                pull_path_yield(layer, pull->peer, other);
+                pull_path_yield(layer, pull->peer, other, earlier->segment_bytes);
                 other->again = true;
                 layer->pulls_changed = true;
             }
@@ -85,7 +85,7 @@ static void draw_conclusions(struct message_layer *layer, struct pull *pull,
     }
     /* The last requested segment has arrived, and others have not. */
     if ((block->missing & block->asked) != 0 && (block->asked & ~(last | (last - 1))) == 0) {
-        pull_path_yield(layer, pull->peer, block);
+        pull_path_yield(layer, pull->peer, block, pull->segment_bytes);
         block->again = true;
         layer->pulls_changed = true;
     }

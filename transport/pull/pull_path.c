@@ -201,7 +201,7 @@ bool pull_path_has_share(const struct message_layer *layer, const struct message
     return out > 0 && out + pull_path_bytes(layer, peer) > window / layer->pulled_peers;
 }
 
-/** Two pieces fit into a window, so that one can come while the next is requested. */
+/** Two such pieces fit into the window, so that one can come while the next is requested. */
 static uint64_t piece_of(const struct pull_path *path)
 {
     bool whole = path->window_bytes == 0 || path->window_bytes >= 2 * PULL_BLOCK_BYTES;
@@ -209,16 +209,29 @@ static uint64_t piece_of(const struct pull_path *path)
     return whole ? UINT64_MAX : path->window_bytes / 2;
 }
 
+/** The same for the window of any of the lanes. */
+static uint64_t least_piece(const struct message_peer *peer, uint32_t lanes)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (; lanes != 0; lanes &= lanes - 1) {
+        uint64_t piece = piece_of(&peer->pull_paths[__builtin_ctz(lanes)]);
+        least = piece < least ? piece : least;
+    }
+    return least;
+}
+
 uint64_t pull_path_bytes(const struct message_layer *layer, const struct message_peer *peer)
 {
     uint32_t lanes = peer->bulk_lanes != 0 ? peer->bulk_lanes : peer->usable_lanes;
 
     if (!pull_path_is_limited(layer, peer)) {
-        return lanes != 0 ? piece_of(&peer->pull_paths[__builtin_ctz(lanes)]) : UINT64_MAX;
+        return least_piece(peer, lanes);
     }
     uint64_t window = lanes != 0 ? window_of(layer, (unsigned)__builtin_ctz(lanes)) : 0;
     if (!layer->pulls_crowd) {
-        return window;
+        uint64_t piece = least_piece(peer, lanes);
+        return window < piece ? window : piece;
     }
     return window > PULL_CROWD_PIECES * PULL_CROWD_PIECE_BYTES ? window / PULL_CROWD_PIECES
                                                                : PULL_CROWD_PIECE_BYTES;
@@ -303,18 +316,26 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
     }
 }
 
+/** Does what others send limit requests to it already? */
+static bool is_in_crowd(const struct message_layer *layer, const struct message_peer *peer)
+{
+    return layer->pulls_crowd && pull_path_is_limited(layer, peer);
+}
+
 void pull_path_yield(const struct message_layer *layer, struct message_peer *peer,
-                     const struct pull_block *block)
+                     const struct pull_block *block, uint32_t segment_bytes)
 {
     struct pull_path *path = &peer->pull_paths[block->lane];
+    uint64_t least = 2 * (uint64_t)segment_bytes;
 
-    if (block->unasked || (layer->pulls_crowd && pull_path_is_limited(layer, peer)) ||
+    if (block->unasked || is_in_crowd(layer, peer) ||
         (path->window_bytes != 0 && !sequence_before(path->yielded_serial, block->serial))) {
         return;
     }
+    least = least > PULL_YIELD_BYTES_MIN ? least : PULL_YIELD_BYTES_MIN;
     uint64_t window = path->window_bytes != 0 ? path->window_bytes : path->most_bytes;
     window = window * PULL_YIELD_PERCENT / 100;
-    path->window_bytes = (uint32_t)(window > PULL_YIELD_BYTES_MIN ? window : PULL_YIELD_BYTES_MIN);
+    path->window_bytes = (uint32_t)(window > least ? window : least);
     path->yielded_serial = path->serial;
 }
 
@@ -323,7 +344,7 @@ void pull_path_recover(const struct message_layer *layer, struct pull_path *path
 {
     uint64_t window = path->window_bytes;
 
-    if (window == 0) {
+    if (path->outstanding_bytes < window / 2 || window == 0) {
         return;
     }
     window += block->accounted_bytes * segment_bytes * PULL_RECOVER_PERCENT / 100 / window;
@@ -334,7 +355,7 @@ void pull_path_recover(const struct message_layer *layer, struct pull_path *path
 
 /* ---- choice -------------------------------------------------------------------------------- */
 
-/** The same for requests of any length, so that none has to wait for shorter ones. */
+/** Whatever the length of the next request, so that none waits for shorter ones. */
 bool pull_path_is_full(const struct pull_path *path)
 {
     uint64_t piece = piece_of(path);
@@ -353,8 +374,11 @@ static bool has_room(const struct message_layer *layer, const struct message_pee
     uint64_t out = layer->lanes[lane].outstanding_bytes;
     uint64_t most = layer->lanes[lane].capacity_bytes;
 
-    if (pull_path_is_quiet(path) || pull_path_is_full(path)) {
-        return !pull_path_is_full(path);
+    if (pull_path_is_quiet(path)) {
+        return path->blocks == 0;
+    }
+    if (!is_in_crowd(layer, peer) && pull_path_is_full(path)) {
+        return false;
     }
     if (pull_path_is_limited(layer, peer)) {
         uint64_t window = window_of(layer, lane);

@@ -98,9 +98,9 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
 /** Part of the block is lost: data that was requested later has come. Requests less, once for all
  *  that was requested before. */
 void pull_path_yield(const struct message_layer *layer, struct message_peer *peer,
-                     const struct pull_block *block);
+                     const struct pull_block *block, uint32_t segment_bytes);
 
-/** A block has come: what was requested less may be requested again, a little. */
+/** A block comes, and is still accounted: as much as the window may be requested, a little more. */
 void pull_path_recover(const struct message_layer *layer, struct pull_path *path,
                        const struct pull_block *block, uint32_t segment_bytes);
 

@@ -309,6 +309,7 @@ PATH_TEST(pull_path_choose__all_are_quiet_for_long)
 }
 
 #define LARGE 100000u
+#define SHORT 1000u /**< a segment */
 
 /** A switch's buffer is full, so others lose as well. */
 PATH_TEST(pull_path_yield__less_is_requested_once_for_what_was_requested_before)
@@ -321,9 +322,9 @@ PATH_TEST(pull_path_yield__less_is_requested_once_for_what_was_requested_before)
         ask(fixture, i, 0, LARGE, START_NS);
     }
     assert_int_equal(choose_more(fixture, START_NS, 0), 0);
-    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0], SHORT);
     assert_int_equal(path->window_bytes, 4 * LARGE * PULL_YIELD_PERCENT / 100);
-    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[3]);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[3], SHORT);
     assert_int_equal(path->window_bytes, 4 * LARGE * PULL_YIELD_PERCENT / 100);
     assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
     for (unsigned i = 0; i < 3; i++) {
@@ -334,14 +335,40 @@ PATH_TEST(pull_path_yield__less_is_requested_once_for_what_was_requested_before)
     /* Whatever is lost, a piece may be requested. */
     for (unsigned i = 0; i < 20; i++) {
         ask(fixture, 0, 0, LARGE, START_NS);
-        pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+        pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0], SHORT);
         pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
     }
     assert_int_equal(path->window_bytes, PULL_YIELD_BYTES_MIN);
     assert_int_equal(pull_path_bytes(&fixture->layer, &fixture->peer), PULL_YIELD_BYTES_MIN / 2);
     assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
     pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[3]);
-    assert_int_equal(choose_more(fixture, START_NS, 0), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(choose_more(fixture, START_NS, 0), 0);
+        ask(fixture, i, 0, PULL_YIELD_BYTES_MIN / 2, START_NS);
+    }
+    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
+}
+
+/** Otherwise nothing would come later that shows a loss. */
+PATH_TEST(pull_path_yield__two_segments_fit)
+{
+    ask(fixture, 0, 0, LARGE, START_NS);
+    for (unsigned i = 0; i < 20; i++) {
+        pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0], LARGE / 4);
+        fixture->blocks[0].serial = ++fixture->peer.pull_paths[0].serial;
+    }
+    assert_int_equal(fixture->peer.pull_paths[0].window_bytes, LARGE / 2);
+}
+
+/** Many others are known, but none sends now. */
+PATH_TEST(pull_path_bytes__of_a_limited_peer_after_losses)
+{
+    fixture->layer.far_peers = PULL_FREE_PEERS + 1;
+    fixture->layer.pull_window_bytes = UINT64_C(100) * LARGE;
+    ask(fixture, 0, 0, LARGE, START_NS);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0], SHORT);
+    assert_int_equal(pull_path_bytes(&fixture->layer, &fixture->peer),
+                     LARGE * PULL_YIELD_PERCENT / 100 / 2);
 }
 
 /** The last block of a message is lost, and little is under way: that says nothing of how much was
@@ -356,7 +383,7 @@ PATH_TEST(pull_path_yield__by_a_part_of_the_most_that_was_requested)
     for (unsigned i = 0; i < 3; i++) {
         pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[i]);
     }
-    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[3]);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[3], SHORT);
     assert_int_equal(path->window_bytes, 4 * LARGE * PULL_YIELD_PERCENT / 100);
 }
 
@@ -366,18 +393,17 @@ PATH_TEST(pull_path_yield__not_in_a_crowd_nor_for_what_came_unasked)
 
     ask(fixture, 0, 0, LARGE, START_NS);
     fixture->blocks[0].unasked = true;
-    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0], SHORT);
     fixture->blocks[0].unasked = false;
     fixture->layer.far_peers = PULL_FREE_PEERS + 1;
     fixture->layer.pulls_crowd = true;
-    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0], SHORT);
     assert_int_equal(path->window_bytes, 0);
 }
 
 /** As much comes as is requested at the same time: about half a segment more each time. */
 PATH_TEST(pull_path_recover__until_there_is_no_limit)
 {
-    const uint32_t segment = 1000;
     struct pull_path *path = &fixture->peer.pull_paths[0];
     double came = 0;
 
@@ -385,16 +411,23 @@ PATH_TEST(pull_path_recover__until_there_is_no_limit)
     for (unsigned i = 0; i < 2; i++) {
         ask(fixture, i, 0, LARGE, START_NS);
     }
-    pull_path_recover(&fixture->layer, path, &fixture->blocks[0], segment);
+    pull_path_recover(&fixture->layer, path, &fixture->blocks[0], SHORT);
     assert_int_equal(path->window_bytes, 0); /* nothing was lost */
-    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    pull_path_yield(&fixture->layer, &fixture->peer, &fixture->blocks[0], SHORT);
     double least = path->window_bytes;
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[1]);
+    pull_path_recover(&fixture->layer, path, &fixture->blocks[0], SHORT);
+    assert_true(path->window_bytes == least); /* it is not what limits */
+    for (unsigned i = 0; i < 2; i++) {
+        ask(fixture, i, 0, LARGE, START_NS);
+    }
     while (path->window_bytes != 0) {
-        pull_path_recover(&fixture->layer, path, &fixture->blocks[0], segment);
+        pull_path_recover(&fixture->layer, path, &fixture->blocks[0], SHORT);
         came += LARGE;
     }
     /* The window grows by a constant / window for each byte. */
     double expected =
-        (4.0 * LARGE * LARGE - least * least) / 2 / (segment * PULL_RECOVER_PERCENT / 100.0);
+        (4.0 * LARGE * LARGE - least * least) / 2 / (SHORT * PULL_RECOVER_PERCENT / 100.0);
     assert_true(came > 0.95 * expected && came < 1.05 * expected);
 }
