@@ -249,7 +249,7 @@
 
 /** After a loss, the most that is requested at once of a peer becomes this part of what it was, at
  *  least so many bytes or two segments, and grows by this part of a segment while as much comes: as
- * TCP has it with CUBIC where it is friendly to Reno (RFC 9438, section 4.3). */
+ *  TCP has it with CUBIC where it is friendly to Reno (RFC 9438, section 4.3). */
 #define PULL_YIELD_PERCENT 70u
 #define PULL_YIELD_BYTES_MIN 16000u
 #define PULL_RECOVER_PERCENT 53u

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "network.h"
 
+#include "tuning.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +11,6 @@
 
 /** Frames for which a card has room, as common drivers have set it. */
 #define CARD_FRAMES_MOST 256u
-
-/** Bytes that may wait for a card: the memory of a socket for bulk (LANE_BULK_BUFFER_BYTES). */
-#define WAITING_BYTES_MOST (UINT64_C(4) << 20)
 
 static uint32_t leaves_of(const struct network_options *options)
 {
@@ -173,7 +172,7 @@ static void enqueue(struct network *network, uint32_t index, struct network_fram
 bool network_has_room(const struct network *network, uint32_t node, bool direct)
 {
     return direct ? network->links[node].queue.frames < CARD_FRAMES_MOST
-                  : network->waiting[node].bytes < WAITING_BYTES_MOST;
+                  : network->waiting[node].bytes < LANE_BULK_BUFFER_BYTES;
 }
 
 /** Moves frames that wait into the card, up to its limit. */

@@ -77,7 +77,7 @@ static bool is_lost(struct message_layer *layer, const struct pull *pull, struct
 static bool may_ask_for_more(const struct message_layer *layer, const struct pull *pull,
                              const struct pull_ask *ask)
 {
-    return !(layer->pulls_crowd && pull_path_is_limited(layer, pull->peer)) &&
+    return !pull_path_is_in_crowd(layer, pull->peer) &&
            ask->more + 1 < layer->limits.blocks_together &&
            pull->bytes + pull->inbound->tail_bytes == pull->inbound->bytes;
 }

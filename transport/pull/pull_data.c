@@ -64,7 +64,7 @@ static void settle(struct message_layer *layer, const struct pull *pull, struct 
     pull_path_settle(layer, pull->peer, block);
     if (!block->repeated && !block->unasked) {
         pull_path_time(path, block->asked_ns, now_ns);
-        if (layer->pulls_crowd && pull_path_is_limited(layer, pull->peer)) {
+        if (pull_path_is_in_crowd(layer, pull->peer)) {
             rtt_sample(&layer->pull_rtt, now_ns, rtt_between(block->asked_ns, now_ns));
         }
     }

@@ -124,6 +124,11 @@ bool pull_path_is_limited(const struct message_layer *layer, const struct messag
     return layer->far_peers > PULL_FREE_PEERS && !peer->shares_memory;
 }
 
+bool pull_path_is_in_crowd(const struct message_layer *layer, const struct message_peer *peer)
+{
+    return layer->pulls_crowd && pull_path_is_limited(layer, peer);
+}
+
 /** The highest rate before was of another load, and perhaps of another way. */
 static void begin_crowd(struct message_layer *layer)
 {
@@ -145,8 +150,7 @@ void pull_path_begin_peer(struct message_layer *layer, struct message_peer *peer
     }
     if (layer->pulls_crowd) {
         layer->pull_window_bytes = PULL_CROWD_BYTES + shared_of(layer);
-    } else if (layer->pulled_peers == 1 &&
-               (layer->pulled_last != peer->handle || layer->pull_window_bytes == 0)) {
+    } else if (layer->pulled_last != peer->handle || layer->pull_window_bytes == 0) {
         layer->pull_window_bytes = PULL_BEGIN_BYTES;
     }
     layer->pulled_last = peer->handle;
@@ -190,7 +194,7 @@ bool pull_path_has_share(const struct message_layer *layer, const struct message
     uint64_t out = 0;
     uint64_t window = 0;
 
-    if (!layer->pulls_crowd || !pull_path_is_limited(layer, peer)) {
+    if (!pull_path_is_in_crowd(layer, peer)) {
         return false;
     }
     for (uint32_t lanes = peer->usable_lanes; lanes != 0; lanes &= lanes - 1) {
@@ -224,14 +228,11 @@ static uint64_t least_piece(const struct message_peer *peer, uint32_t lanes)
 uint64_t pull_path_bytes(const struct message_layer *layer, const struct message_peer *peer)
 {
     uint32_t lanes = peer->bulk_lanes != 0 ? peer->bulk_lanes : peer->usable_lanes;
-
-    if (!pull_path_is_limited(layer, peer)) {
-        return least_piece(peer, lanes);
-    }
     uint64_t window = lanes != 0 ? window_of(layer, (unsigned)__builtin_ctz(lanes)) : 0;
-    if (!layer->pulls_crowd) {
+
+    if (!pull_path_is_in_crowd(layer, peer)) {
         uint64_t piece = least_piece(peer, lanes);
-        return window < piece ? window : piece;
+        return pull_path_is_limited(layer, peer) && window < piece ? window : piece;
     }
     return window > PULL_CROWD_PIECES * PULL_CROWD_PIECE_BYTES ? window / PULL_CROWD_PIECES
                                                                : PULL_CROWD_PIECE_BYTES;
@@ -316,19 +317,13 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
     }
 }
 
-/** Does what others send limit requests to it already? */
-static bool is_in_crowd(const struct message_layer *layer, const struct message_peer *peer)
-{
-    return layer->pulls_crowd && pull_path_is_limited(layer, peer);
-}
-
 void pull_path_yield(const struct message_layer *layer, struct message_peer *peer,
                      const struct pull_block *block, uint32_t segment_bytes)
 {
     struct pull_path *path = &peer->pull_paths[block->lane];
     uint64_t least = 2 * (uint64_t)segment_bytes;
 
-    if (block->unasked || is_in_crowd(layer, peer) ||
+    if (block->unasked || pull_path_is_in_crowd(layer, peer) ||
         (path->window_bytes != 0 && !sequence_before(path->yielded_serial, block->serial))) {
         return;
     }
@@ -377,7 +372,7 @@ static bool has_room(const struct message_layer *layer, const struct message_pee
     if (pull_path_is_quiet(path)) {
         return path->blocks == 0;
     }
-    if (!is_in_crowd(layer, peer) && pull_path_is_full(path)) {
+    if (!pull_path_is_in_crowd(layer, peer) && pull_path_is_full(path)) {
         return false;
     }
     if (pull_path_is_limited(layer, peer)) {

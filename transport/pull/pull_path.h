@@ -69,6 +69,9 @@ bool pull_path_is_full(const struct pull_path *path);
 /** Are requests to the peer limited, because many others may send over the same switch? */
 bool pull_path_is_limited(const struct message_layer *layer, const struct message_peer *peer);
 
+/** Are they, and several such peers send now? */
+bool pull_path_is_in_crowd(const struct message_layer *layer, const struct message_peer *peer);
+
 /** A first message of a peer is pulled, or its last one is not any more. */
 void pull_path_begin_peer(struct message_layer *layer, struct message_peer *peer);
 void pull_path_end_peer(struct message_layer *layer, struct message_peer *peer);
